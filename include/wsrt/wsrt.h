@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* All of wsrt's public interface but the inline fork/join path. */
+#ifndef WSRT_H
+#define WSRT_H
+
+#include <wsrt/base.h>
+#include <wsrt/pool.h>
+#include <wsrt/stats.h>
+#include <wsrt/task.h>
+#include <wsrt/topology.h>
+
+#endif
