@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory on cache lines of its own. */
+#ifndef WSRT_OS_ALLOC_H
+#define WSRT_OS_ALLOC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_LINE 64
+/* What two cores write lies this far apart: x86 fetches lines in pairs. */
+#define CACHE_PAIR 128
+
+/* Zeroed; NULL when there is none. Ends with free(). */
+static inline void *os_alloc(size_t size)
+{
+	size_t rounded = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+	void *memory = aligned_alloc(CACHE_LINE, rounded);
+
+	if (memory)
+		memset(memory, 0, rounded);
+	return memory;
+}
+
+#endif
