@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fork/join, the slow half: publishing forks that thieves ask for, and joining
+ * forks that were stolen.
+ *
+ * A fork lies in its owner's deque as a word of its own kind (DEQUE_SINGLE), so
+ * that it is stolen alone and run at once. Its state:
+ *
+ *	FORKED ──thief──► STOLEN ──thief──► DONE
+ *	                    │  owner sleeps   ▲
+ *	                    └──► AWAITED ──thief, which wakes the owner
+ *
+ * While the owner waits it runs only what belongs to the fork it waits for:
+ * a thief notes, before it begins, where its deque ends (base); all forks at
+ * or above base are descendants of the stolen one until that is DONE, as the
+ * thief itself, when it waits, helps only with descendants of what it waits
+ * for. So a waiter can hold a lock, and its stack grows no deeper than the
+ * program's own recursion.
+ */
+#include "parallel/fork.h"
+
+#include <wsrt/fork.h>
+#include <wsrt/task.h>
+
+#include "os/clock.h"
+#include "os/pause.h"
+#include "sched/pool.h"
+
+enum fork_state {
+	FORK_FORKED = 0,
+	FORK_STOLEN,
+	FORK_AWAITED,
+	FORK_DONE,
+};
+
+#define PAUSES_MAX 64u
+
+static struct worker *worker_of(struct wsrt_worker *worker)
+{
+	return (struct worker *)worker;
+}
+
+static uintptr_t word_of(const struct wsrt_fork *fork)
+{
+	return (uintptr_t)fork | DEQUE_SINGLE;
+}
+
+struct wsrt_worker *wsrt_worker_with_layout(uint32_t layout)
+{
+	if (!worker_self || layout != WSRT_FORK_LAYOUT)
+		return NULL;
+	return &worker_self->deque.end;
+}
+
+void fork_run_stolen(struct worker *worker, uintptr_t word)
+{
+	struct wsrt_fork *fork =
+		(struct wsrt_fork *)(word & ~(uintptr_t)DEQUE_SINGLE);
+	struct worker *owner = worker_of(fork->owner);
+
+	count_add(&worker->counts.forks_stolen, 1);
+	fork->base = deque_bottom(&worker->deque);
+	__atomic_store_n(&fork->state, FORK_STOLEN, __ATOMIC_RELAXED);
+	/* (B) Release: pairs with (H) in help(), for base and state. */
+	__atomic_store_n(&fork->thief, &worker->deque.end, __ATOMIC_RELEASE);
+	fork->run(&worker->deque.end, fork);
+	/*
+	 * (D) Release: pairs with (J) in wait(), for the results. Acquire: the
+	 * owner has prepared its parker before AWAITED (A). The fork may be
+	 * gone after this.
+	 */
+	if (__atomic_exchange_n(&fork->state, FORK_DONE, __ATOMIC_ACQ_REL) ==
+	    FORK_AWAITED)
+		parker_notify(&owner->parker);
+}
+
+/* Lets thieves take all that was forked. */
+static void publish(struct worker *worker)
+{
+	deque_publish(&worker->deque);
+	pool_notify(worker->pool, worker->node);
+}
+
+void wsrt_fork_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
+{
+	struct worker *worker = worker_of(end);
+
+	if (deque_make_room(&worker->deque)) {
+		publish(worker);
+		return;
+	}
+	/* No memory, so no parallelism: join finds it done. */
+	fork->run(end, fork);
+	__atomic_store_n(&fork->state, FORK_DONE, __ATOMIC_RELAXED);
+}
+
+/* The link by which a word waits in a list, off the deque. */
+static uintptr_t *link_of(uintptr_t word)
+{
+	if (word & DEQUE_SINGLE)
+		return (uintptr_t *)&(
+			(struct wsrt_fork *)(word & ~(uintptr_t)DEQUE_SINGLE))
+			->thief;
+	return (uintptr_t *)&((struct wsrt_task *)word)->next;
+}
+
+/*
+ * Takes @fork out of the own deque, if it is there. What lies above it was
+ * submitted since, or is a fork to be joined later: it stays.
+ */
+static bool take_back(struct worker *worker, const struct wsrt_fork *fork)
+{
+	struct deque *deque = &worker->deque;
+	uintptr_t above = 0, word;
+	bool found = false;
+
+	while (!found && (word = deque_pop(deque))) {
+		found = word == word_of(fork);
+		if (!found) {
+			*link_of(word) = above;
+			above = word;
+		}
+	}
+	if (!above)
+		return found;
+	while ((word = above)) {
+		above = *link_of(word);
+		*link_of(word) = 0;
+		deque_push(deque, word); /* it came from there: has room */
+	}
+	publish(worker);
+	return found;
+}
+
+static uint32_t state_of(const struct wsrt_fork *fork)
+{
+	/* (J) Acquire: pairs with (D) in fork_run_stolen(). */
+	return __atomic_load_n(&fork->state, __ATOMIC_ACQUIRE);
+}
+
+/* Runs one descendant of the stolen @fork, if its thief has one to take. */
+static bool help(struct worker *worker, struct wsrt_fork *fork)
+{
+	/* (H) Acquire: pairs with (B) in fork_run_stolen(). */
+	struct wsrt_worker *thief =
+		__atomic_load_n(&fork->thief, __ATOMIC_ACQUIRE);
+	uintptr_t word;
+
+	if (!thief || deque_steal_single(&worker_of(thief)->deque, fork->base,
+					 &fork->state, FORK_STOLEN,
+					 &word) <= 0)
+		return false;
+	fork_run_stolen(worker, word);
+	return true;
+}
+
+/* Sleeps until the fork is done, unless it is by now. */
+static void sleep_until_done(struct worker *worker, struct wsrt_fork *fork)
+{
+	uint32_t state = FORK_STOLEN;
+
+	parker_prepare(&worker->parker);
+	/*
+	 * (A) Release: pairs with (D) in fork_run_stolen(), which wakes the
+	 * parker. Fails when it is DONE, or not yet marked STOLEN.
+	 */
+	if (__atomic_compare_exchange_n(&fork->state, &state, FORK_AWAITED,
+					false, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED))
+		idle_sleep(&worker->parker);
+	else
+		parker_cancel(&worker->parker);
+}
+
+/* Helps the thief for as long as it has something, then sleeps. */
+static void wait(struct worker *worker, struct wsrt_fork *fork)
+{
+	unsigned pauses = 1;
+	uint64_t end = 0;
+
+	while (state_of(fork) != FORK_DONE) {
+		if (help(worker, fork)) {
+			pauses = 1;
+			end = 0;
+			continue;
+		}
+
+		uint64_t now = os_clock_ns();
+
+		if (!end)
+			end = now + worker->pool->config.spin_ns;
+		if (now >= end)
+			sleep_until_done(worker, fork);
+		for (unsigned i = 0; i < pauses; i++)
+			os_pause();
+		if (pauses < PAUSES_MAX)
+			pauses *= 2;
+	}
+}
+
+int wsrt_join_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
+{
+	struct worker *worker = worker_of(end);
+
+	if (state_of(fork) == FORK_DONE)
+		return 0;
+	if (take_back(worker, fork))
+		return 1;
+	wait(worker, fork);
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool and its workers as the files of this folder share them. */
+#ifndef WSRT_SCHED_POOL_H
+#define WSRT_SCHED_POOL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <wsrt/pool.h>
+#include <wsrt/stats.h>
+
+#include "park/idle.h"
+#include "queue/deque.h"
+#include "queue/injector.h"
+#include "topology/topology.h"
+#include "topology/victims.h"
+
+#define PRIORITY_COUNT 3u
+
+/* Most words taken at once from the injector or a near victim; a far one. */
+#define BATCH_NEAR 32u
+#define BATCH_FAR 64u
+
+/* Counters of one worker: it alone writes, anyone reads. */
+struct counters {
+	_Atomic uint64_t submitted; /* to its own deque */
+	_Atomic uint64_t executed;
+	_Atomic uint64_t cancelled;
+	_Atomic uint64_t injected;
+	_Atomic uint64_t steals[WSRT_TIER_COUNT];
+	_Atomic uint64_t stolen_tasks[WSRT_TIER_COUNT];
+	_Atomic uint64_t forks_stolen;
+	_Atomic uint64_t searches;
+	_Atomic uint64_t parks;
+	_Atomic uint64_t wakes;
+	_Atomic(const struct wsrt_task *) running;
+};
+
+static inline void count_add(_Atomic uint64_t *counter, uint64_t more)
+{
+	uint64_t count = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, count + more, memory_order_relaxed);
+}
+
+/* O: its own thread's, I: set at init */
+struct worker {
+	struct deque deque; /* first: a wsrt_worker is a worker */
+
+	_Alignas(CACHE_PAIR) struct wsrt_pool *pool; /* I */
+	unsigned index, node;			     /* I */
+	struct victims victims;			     /* I */
+	unsigned *last_victims; /* O for each tier: whom it robbed last */
+	uint64_t random;	/* O */
+	unsigned picks;		/* O since the last fair one */
+	bool old_first;		/* O what the next fair pick tries first */
+	struct counters counts;
+	pthread_t thread; /* I */
+
+	struct parker parker;
+};
+
+/* Queues of one NUMA node. */
+struct node {
+	struct injector shards[PRIORITY_COUNT];
+};
+
+/* I: set at init, A: atomic, L: under the lock */
+struct wsrt_pool {
+	/* What every task reads and hardly anything writes. */
+	_Atomic int task_status;	      /* A 0 or -ECANCELED */
+	_Atomic uint32_t priorities_used;     /* A bits that only get set */
+	struct wsrt_pool_config config;	      /* I with defaults filled in */
+	unsigned worker_count, node_count;    /* I */
+	struct worker **workers;	      /* I */
+	struct node **nodes;		      /* I */
+	struct wsrt_topology *topology;	      /* I */
+	unsigned *cpus;			      /* I of each worker */
+	char name[16];			      /* I */
+
+	struct idle_set idle;
+
+	/* Producers asleep for want of capacity. */
+	_Alignas(CACHE_PAIR) _Atomic uint32_t full_waiters;
+	_Atomic uint32_t full_word; /* A changes when there is room */
+
+	/* Ending. */
+	_Alignas(CACHE_PAIR) _Atomic bool closing; /* A no work from outside */
+	_Atomic bool stopping;	     /* A workers leave when out of work */
+	_Atomic bool owner_dead;     /* A the fork of a process that had it */
+	_Atomic uint32_t quiet_word; /* A changes when all fell asleep */
+	_Atomic uint32_t pin_failures;
+	pthread_mutex_t lock;
+	unsigned running; /* L threads started and not joined */
+
+	struct wsrt_pool *next; /* L of the list of pools */
+};
+
+/* The worker whose thread this is; NULL on other threads. */
+extern _Thread_local struct worker *worker_self;
+
+/* worker.c */
+void *worker_main(void *argument);
+void worker_run(struct worker *worker, uintptr_t word);
+
+/* A task is there for anyone to take: wakes a worker if none looks for it. */
+static inline void pool_notify(struct wsrt_pool *pool, unsigned node)
+{
+	if (idle_wants_wake(&pool->idle))
+		idle_wake(&pool->idle, node);
+}
+
+/* pool.c: whether all work is done. Exact once closing. */
+bool pool_quiet(struct wsrt_pool *pool);
+
+/* lives.c: all pools of the process, for fork(). */
+int lives_add(struct wsrt_pool *pool);
+void lives_remove(struct wsrt_pool *pool);
+
+/* submit.c */
+void submit_room_made(struct wsrt_pool *pool);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The worker loop: take what is at hand, else search far and wide, else sleep.
+ *
+ *	pick	own deque, own node's injector; now and then the other way up
+ *	search	rounds over all queues from near to far, pausing in between
+ *	park	park/idle.h
+ */
+#include <errno.h>
+
+#include "base/random.h"
+#include "os/clock.h"
+#include "os/cpus.h"
+#include "os/futex.h"
+#include "os/pause.h"
+#include "os/thread.h"
+#include "parallel/fork.h"
+#include "sched/pool.h"
+
+/*
+ * One pick in so many looks from the bottom up: background tasks, what waits
+ * in the injector and the old end of the deque cannot starve. A prime, so that
+ * it does not fall in step with programs; Go uses the same.
+ */
+#define FAIR_PICKS 61u
+#define TRIM_PICKS (16 * FAIR_PICKS)
+
+#define PAUSES_MAX 512u /* about 16 us at 30 ns */
+
+_Thread_local struct worker *worker_self;
+
+static struct wsrt_task *task_of(uintptr_t word)
+{
+	return (struct wsrt_task *)word;
+}
+
+static void run_task(struct worker *worker, struct wsrt_task *task)
+{
+	struct counters *counts = &worker->counts;
+	int status = atomic_load_explicit(&worker->pool->task_status,
+					  memory_order_relaxed);
+
+	count_add(&counts->executed, 1);
+	if (status)
+		count_add(&counts->cancelled, 1);
+	atomic_store_explicit(&counts->running, task, memory_order_relaxed);
+	task->run(task, status);
+}
+
+void worker_run(struct worker *worker, uintptr_t word)
+{
+	if (word & DEQUE_SINGLE)
+		fork_run_stolen(worker, word);
+	else
+		run_task(worker, task_of(word));
+}
+
+/*
+ * Keeps what a batch brought beside its first, which is to run now, in an
+ * order in which the owner goes on as it began. The deque was empty: there is
+ * room. Returns the first.
+ */
+static uintptr_t keep_rest(struct worker *worker, const uintptr_t *words,
+			   unsigned count)
+{
+	bool fifo = worker->pool->config.order == WSRT_ORDER_FIFO;
+
+	if (count == 1)
+		return words[0];
+	deque_realign(&worker->deque);
+	for (unsigned i = 1; i < count; i++)
+		deque_push(&worker->deque, words[fifo ? i : count - i]);
+	deque_publish(&worker->deque);
+	return words[0];
+}
+
+static uintptr_t take_injected(struct worker *worker, unsigned node,
+			       enum wsrt_priority priority, unsigned max)
+{
+	struct wsrt_pool *pool = worker->pool;
+	uintptr_t words[BATCH_NEAR];
+	unsigned count =
+		injector_take(&pool->nodes[node]->shards[priority], words, max,
+			      pool->worker_count);
+
+	if (count == 0)
+		return 0;
+	count_add(&worker->counts.injected, count);
+	if (pool->config.capacity)
+		submit_room_made(pool);
+	return keep_rest(worker, words, count);
+}
+
+static bool uses(struct worker *worker, enum wsrt_priority priority)
+{
+	return atomic_load_explicit(&worker->pool->priorities_used,
+				    memory_order_relaxed) &
+	       1u << priority;
+}
+
+/* One task of a priority other than normal, the own node's first. */
+static uintptr_t take_priority(struct worker *worker,
+			       enum wsrt_priority priority)
+{
+	unsigned node_count = worker->pool->node_count, node = worker->node;
+	uintptr_t word = 0;
+
+	if (!uses(worker, priority))
+		return 0;
+	for (unsigned i = 0; i < node_count && !word; i++) {
+		word = take_injected(worker, node, priority, 1);
+		if (++node == node_count)
+			node = 0;
+	}
+	return word;
+}
+
+static uintptr_t pop_own(struct worker *worker)
+{
+	if (worker->pool->config.order == WSRT_ORDER_FIFO)
+		return deque_pop_oldest(&worker->deque);
+	return deque_pop(&worker->deque);
+}
+
+static uintptr_t pick_fair(struct worker *worker)
+{
+	uintptr_t word = take_priority(worker, WSRT_PRIORITY_BACKGROUND);
+
+	worker->picks = 0;
+	worker->old_first = !worker->old_first;
+	if (!word && worker->old_first)
+		word = deque_pop_oldest(&worker->deque);
+	if (!word)
+		word = take_injected(worker, worker->node,
+				     WSRT_PRIORITY_NORMAL, 1);
+	if (!word && !worker->old_first)
+		word = deque_pop_oldest(&worker->deque);
+	return word;
+}
+
+/* The next word to run of what is at hand; 0 when that is nothing. */
+static uintptr_t pick(struct worker *worker)
+{
+	uintptr_t word = 0;
+
+	if (++worker->picks >= FAIR_PICKS)
+		word = pick_fair(worker);
+	if (!word)
+		word = take_priority(worker, WSRT_PRIORITY_HIGH);
+	if (!word)
+		word = pop_own(worker);
+	if (!word)
+		word = take_injected(worker, worker->node,
+				     WSRT_PRIORITY_NORMAL, BATCH_NEAR);
+	return word;
+}
+
+static uintptr_t steal_from(struct worker *worker, unsigned victim,
+			    enum wsrt_tier kind, bool *ret_retry)
+{
+	struct wsrt_pool *pool = worker->pool;
+	uintptr_t words[BATCH_FAR];
+	int count = deque_steal(&pool->workers[victim]->deque, words,
+				kind == WSRT_TIER_FAR ? BATCH_FAR : BATCH_NEAR);
+
+	if (count == DEQUE_RETRY)
+		*ret_retry = true;
+	if (count <= 0)
+		return 0;
+	count_add(&worker->counts.steals[kind], 1);
+	count_add(&worker->counts.stolen_tasks[kind], (uint64_t)count);
+	return keep_rest(worker, words, (unsigned)count);
+}
+
+/* The one robbed last, then all from a random start. */
+static uintptr_t steal_in_tier(struct worker *worker, unsigned tier_index,
+			       bool *ret_retry)
+{
+	struct victim_tier *tier = &worker->victims.tiers[tier_index];
+	unsigned count = tier->end - tier->begin;
+	unsigned *last = &worker->last_victims[tier_index];
+	unsigned at = *last;
+
+	for (unsigned i = 0; i <= count; i++) {
+		unsigned victim = worker->victims.workers[tier->begin + at];
+		uintptr_t word =
+			steal_from(worker, victim, tier->kind, ret_retry);
+
+		if (word) {
+			*last = at;
+			return word;
+		}
+		if (i == 0)
+			at = random_below(&worker->random, count);
+		else if (++at == count)
+			at = 0;
+	}
+	return 0;
+}
+
+/* Injectors of other nodes come between near and far victims. */
+static uintptr_t take_far_injected(struct worker *worker)
+{
+	unsigned node_count = worker->pool->node_count, node = worker->node;
+	uintptr_t word = 0;
+
+	for (unsigned i = 1; i < node_count && !word; i++) {
+		if (++node == node_count)
+			node = 0;
+		word = take_injected(worker, node, WSRT_PRIORITY_NORMAL,
+				     BATCH_NEAR);
+	}
+	return word;
+}
+
+static uintptr_t steal_near_to_far(struct worker *worker, bool *ret_retry)
+{
+	struct victims *victims = &worker->victims;
+	bool far = false;
+	uintptr_t word = 0;
+
+	for (unsigned i = 0; i < victims->tier_count && !word; i++) {
+		if (!far && victims->tiers[i].kind == WSRT_TIER_FAR) {
+			far = true;
+			word = take_far_injected(worker);
+		}
+		if (!word)
+			word = steal_in_tier(worker, i, ret_retry);
+	}
+	if (!word && !far)
+		word = take_far_injected(worker);
+	return word;
+}
+
+static uintptr_t search_round(struct worker *worker, bool *ret_retry)
+{
+	uintptr_t word = take_priority(worker, WSRT_PRIORITY_HIGH);
+
+	*ret_retry = false;
+	if (!word)
+		word = take_injected(worker, worker->node,
+				     WSRT_PRIORITY_NORMAL, BATCH_NEAR);
+	if (!word)
+		word = steal_near_to_far(worker, ret_retry);
+	if (!word)
+		word = take_priority(worker, WSRT_PRIORITY_BACKGROUND);
+	return word;
+}
+
+/* Rounds until the spin budget is gone; a lost race is no reason to stop. */
+static uintptr_t search(struct worker *worker)
+{
+	uint64_t end = 0;
+
+	for (unsigned pauses = 1;;) {
+		bool retry;
+		uintptr_t word = search_round(worker, &retry);
+
+		if (word)
+			return word;
+		if (retry)
+			continue;
+
+		uint64_t now = os_clock_ns();
+
+		if (!end)
+			end = now + worker->pool->config.spin_ns;
+		if (now >= end)
+			return 0;
+		for (unsigned i = 0; i < pauses; i++)
+			os_pause();
+		if (pauses < PAUSES_MAX)
+			pauses *= 2;
+	}
+}
+
+/* Whether any queue holds something that a worker could take. */
+static bool look(struct wsrt_pool *pool)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < pool->node_count; i++)
+		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
+			if (injector_look(&pool->nodes[i]->shards[p]))
+				return true;
+	/* No early end: whoever has nothing public is asked for more. */
+	for (unsigned i = 0; i < pool->worker_count; i++)
+		found |= deque_look(&pool->workers[i]->deque);
+	return found;
+}
+
+/* Somebody waits for the pool to fall quiet: tell, now that all sleep. */
+static void tell_quiet(struct wsrt_pool *pool)
+{
+	if (idle_sleepers(idle_counts(&pool->idle)) != pool->worker_count)
+		return;
+	/* (Q) Seq_cst: pairs with (C) in close_pool(): either it sees
+	 * us all asleep, or we see that it waits. */
+	if (!atomic_load_explicit(&pool->closing, memory_order_seq_cst))
+		return;
+	/* Release: pairs with the acquire in wait_quiet(). */
+	atomic_fetch_add_explicit(&pool->quiet_word, 1, memory_order_release);
+	os_futex_wake(&pool->quiet_word, 1 << 30);
+}
+
+static bool stopping(struct worker *worker)
+{
+	/* (U) Seq_cst: pairs with (O) in stop_workers(): it finds our bit in
+	 * the idle set, or we see that it is time to leave. */
+	return atomic_load_explicit(&worker->pool->stopping,
+				    memory_order_seq_cst);
+}
+
+/* Sleeps, unless there is work after all. A searcher when it returns. */
+static void park(struct worker *worker, bool searching)
+{
+	struct wsrt_pool *pool = worker->pool;
+
+	deque_trim(&worker->deque, true);
+	atomic_store_explicit(&worker->counts.running, NULL,
+			      memory_order_relaxed);
+	bool last = idle_fall_asleep(&pool->idle, &worker->parker, searching);
+
+	if (stopping(worker) || (last && look(pool))) {
+		idle_get_up(&pool->idle, &worker->parker);
+		return;
+	}
+	if (last)
+		tell_quiet(pool);
+	count_add(&worker->counts.parks, 1);
+	idle_sleep(&worker->parker);
+	count_add(&worker->counts.wakes, 1);
+}
+
+/* Finds work or sleeps until there is some; 0 when it is time to leave. */
+static uintptr_t find(struct worker *worker)
+{
+	struct wsrt_pool *pool = worker->pool;
+	bool searching = idle_search_begin(&pool->idle);
+	uintptr_t word = 0;
+
+	count_add(&worker->counts.searches, 1);
+	for (;;) {
+		if (searching)
+			word = search(worker);
+		if (word || stopping(worker))
+			break;
+		park(worker, searching);
+		searching = true;
+	}
+	if (searching && idle_search_end(&pool->idle) && look(pool))
+		pool_notify(pool, worker->node);
+	return word;
+}
+
+/* What need not be done at every pick. */
+static void tend(struct worker *worker)
+{
+	deque_realign(&worker->deque);
+	if (random_below(&worker->random, TRIM_PICKS) == 0)
+		deque_trim(&worker->deque, false);
+}
+
+static void work(struct worker *worker)
+{
+	for (;;) {
+		uintptr_t word = pick(worker);
+
+		if (!word) {
+			tend(worker);
+			word = find(worker);
+		}
+		if (!word)
+			return;
+		worker_run(worker, word);
+	}
+}
+
+static void pin(struct worker *worker)
+{
+	struct wsrt_pool *pool = worker->pool;
+	const struct wsrt_topology *topology = pool->topology;
+	unsigned own = pool->cpus[worker->index], count = 0;
+	int *ids;
+
+	if (pool->config.pin == WSRT_PIN_NONE)
+		return;
+	ids = calloc(topology->cpu_count, sizeof *ids);
+	for (unsigned i = 0; ids && i < topology->cpu_count; i++)
+		if (i == own || (pool->config.pin == WSRT_PIN_NODE &&
+				 topology->cpus[i].node == worker->node))
+			ids[count++] = topology->cpus[i].os_id;
+	if (topology->synthetic || !ids || os_thread_pin(ids, count) != 0)
+		atomic_fetch_add_explicit(&pool->pin_failures, 1,
+					  memory_order_relaxed);
+	free(ids);
+}
+
+void *worker_main(void *argument)
+{
+	struct worker *worker = argument;
+	struct wsrt_pool *pool = worker->pool;
+	struct wsrt_pool_config *config = &pool->config;
+
+	os_thread_name(pool->name, worker->index);
+	pin(worker);
+	worker_self = worker;
+	if (config->worker_start)
+		config->worker_start(config->hook_arg, worker->index);
+	work(worker);
+	if (config->worker_stop)
+		config->worker_stop(config->hook_arg, worker->index);
+	worker_self = NULL;
+	return NULL;
+}
