@@ -82,14 +82,18 @@ out:
 
 void os_thread_name(const char *prefix, unsigned index)
 {
-	char suffix[NAME_BYTES], name[NAME_BYTES];
-	int length = snprintf(suffix, sizeof suffix, "-%u", index);
-	int room = NAME_BYTES - 1 - length;
+	char name[NAME_BYTES];
+	size_t room = NAME_BYTES - 1 - (size_t)snprintf(NULL, 0, "-%u", index);
+	size_t length = strlen(prefix);
 
-	/* Do not leave half of a UTF-8 character. */
-	if (strlen(prefix) > (size_t)room)
-		while (room > 0 && ((unsigned char)prefix[room] & 0xc0) == 0x80)
-			room--;
-	snprintf(name, sizeof name, "%.*s%s", room, prefix, suffix);
+	if (length > room) {
+		/* Do not leave half of a UTF-8 character. */
+		length = room;
+		while (length > 0 &&
+		       ((unsigned char)prefix[length] & 0xc0) == 0x80)
+			length--;
+	}
+	memcpy(name, prefix, length);
+	snprintf(name + length, sizeof name - length, "-%u", index);
 	pthread_setname_np(pthread_self(), name);
 }

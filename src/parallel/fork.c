@@ -99,7 +99,8 @@ static uintptr_t *link_of(uintptr_t word)
 {
 	if (word & DEQUE_SINGLE)
 		return (uintptr_t *)&(
-			(struct wsrt_fork *)(word & ~(uintptr_t)DEQUE_SINGLE))
+			       (struct wsrt_fork *)(word &
+						    ~(uintptr_t)DEQUE_SINGLE))
 			->thief;
 	return (uintptr_t *)&((struct wsrt_task *)word)->next;
 }
@@ -147,8 +148,7 @@ static bool help(struct worker *worker, struct wsrt_fork *fork)
 	uintptr_t word;
 
 	if (!thief || deque_steal_single(&worker_of(thief)->deque, fork->base,
-					 &fork->state, FORK_STOLEN,
-					 &word) <= 0)
+					 &fork->state, FORK_STOLEN, &word) <= 0)
 		return false;
 	fork_run_stolen(worker, word);
 	return true;

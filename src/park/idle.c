@@ -34,8 +34,8 @@ int idle_init(struct idle_set *set, const unsigned *nodes,
 	set->node_words = calloc(node_count, sizeof *set->node_words);
 	if (!set->node_words)
 		return -ENOMEM;
-	set->word_count = count_words(nodes, worker_count, node_count,
-				      set->node_words);
+	set->word_count =
+		count_words(nodes, worker_count, node_count, set->node_words);
 	set->words = os_alloc(set->word_count * sizeof *set->words);
 	set->parkers = calloc(set->word_count * BITS, sizeof *set->parkers);
 	if (set->words && set->parkers)
@@ -116,8 +116,7 @@ static bool wake_in(struct idle_set *set, unsigned word)
 	 * they stored, either they find the bit or its owner saw the store. */
 	while ((asleep = atomic_load_explicit(&set->words[word].asleep,
 					      memory_order_seq_cst))) {
-		unsigned bit =
-			word * BITS + (unsigned)__builtin_ctzll(asleep);
+		unsigned bit = word * BITS + (unsigned)__builtin_ctzll(asleep);
 
 		if (!clear_bit(set, bit))
 			continue;
@@ -159,8 +158,8 @@ bool idle_search_begin(struct idle_set *set)
 bool idle_search_end(struct idle_set *set)
 {
 	/* Seq_cst, as (3): the look that follows pairs with (1). */
-	uint64_t counts = atomic_fetch_sub_explicit(
-		&set->counts, IDLE_SEARCHER, memory_order_seq_cst);
+	uint64_t counts = atomic_fetch_sub_explicit(&set->counts, IDLE_SEARCHER,
+						    memory_order_seq_cst);
 
 	return idle_searchers(counts) == 1 && idle_sleepers(counts);
 }

@@ -12,7 +12,7 @@
  *	bit		set: asleep, nobody woke it yet
  *
  *	producer				worker
- *	w[queue] = task		(1)		w[word] = PARKED
+ *	publish, or claim	(1)		w[word] = PARKED
  *	r[counts]		(2)		set bit
  *	if sleepers and no searchers:		rmw[counts] searchers - 1,
  *		clear a bit			    sleepers + 1	(3)
@@ -22,9 +22,11 @@
  *						    the token, search on
  *						sleep while PARKED
  *
- * (1) to (4) are seq_cst, thus in one order that all agree on.
+ * (1) to (4) are seq_cst, thus in one order that all agree on. At (1) a deque
+ * publishes what it holds; the injector claims a slot, to be filled before (2)
+ * in the program's order. A slot claimed counts as work at (4), filled or not.
  *
- * No wake-up is lost. Take a task published at (1). If the last worker to fall
+ * No wake-up is lost. Take a task that came at (1). If the last worker to fall
  * asleep read the queues at (4) after it, that worker found the task, and goes
  * on. Else its (3) came before its (4), that before (1), and that before (2):
  * the producer saw a sleeper. If it also saw no searcher, it woke one. If it
@@ -68,7 +70,8 @@ enum parker_word {
 };
 
 struct idle_word {
-	_Alignas(CACHE_LINE) _Atomic uint64_t asleep; /* a bit for each worker */
+	_Alignas(
+		CACHE_LINE) _Atomic uint64_t asleep; /* a bit for each worker */
 };
 
 /* I: set at init, A: atomic */

@@ -152,10 +152,10 @@ static void replace_buffer(struct deque *deque, uint32_t top,
 	uint32_t bottom = deque_bottom(deque);
 
 	for (uint32_t i = top; i != bottom; i++)
-		__atomic_store_n(slot_of(new, i),
-				 __atomic_load_n(slot_of(old, i),
-						 __ATOMIC_RELAXED),
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(
+			slot_of(new, i),
+			__atomic_load_n(slot_of(old, i), __ATOMIC_RELAXED),
+			__ATOMIC_RELAXED);
 	deque->buffer_own = new;
 	/* (B) Release: pairs with (S) in steal(), which reads the slots. */
 	atomic_store_explicit(&deque->buffer, new, memory_order_release);

@@ -74,12 +74,9 @@ static struct injector_block *next_block(struct injector_block *block)
 
 	if (!new)
 		return NULL;
-	/*
-	 * (L) Release: pairs with (N). Seq_cst, as the slots: pairs with (K) in
-	 * injector_look(), which must not miss a slot for want of its block.
-	 */
+	/* (L) Release: pairs with (N). */
 	if (atomic_compare_exchange_strong_explicit(&block->next, &next, new,
-						    memory_order_seq_cst,
+						    memory_order_release,
 						    memory_order_acquire))
 		return new;
 	free(new);
@@ -106,8 +103,10 @@ static struct injector_block *block_for_push(struct injector *injector,
 			memory_order_release, memory_order_relaxed);
 		block = next;
 	}
-	if (index - block->base >= INJECTOR_BLOCK_SLOTS / 2)
-		next_block(block); /* no memory: tried again when needed */
+	/* Without memory it is tried again when needed. */
+	if (index - block->base >= INJECTOR_BLOCK_SLOTS / 2 &&
+	    !atomic_load_explicit(&block->next, memory_order_relaxed))
+		next_block(block);
 	return block;
 }
 
@@ -150,8 +149,7 @@ static int claim_push(struct injector *injector, unsigned count, bool inside,
 
 		if (claimed > INJECTOR_BLOCK_SLOTS - offset)
 			claimed = INJECTOR_BLOCK_SLOTS - offset;
-		/* Relaxed would do for the slots, which carry their own
-		 * order; (E) seq_cst pairs with (D) in injector_drained(). */
+		/* (E) Seq_cst: pairs with (D) in injector_drained(). */
 		if (atomic_compare_exchange_weak_explicit(
 			    &injector->tail, &tail, tail + claimed * ONE,
 			    memory_order_seq_cst, memory_order_relaxed)) {
@@ -175,15 +173,12 @@ int injector_push(struct injector *injector, uintptr_t const *words,
 		return claimed;
 
 	/*
-	 * (W) Release: pairs with (S) in injector_take(). The first slot comes
+	 * (W) Release: pairs with (S) in read_slot(). The first slot comes
 	 * last: until then no consumer passes, and the block is ours to use.
-	 * Seq_cst: pairs with (K) in injector_look().
 	 */
-	for (unsigned i = (unsigned)claimed - 1; i > 0; i--)
-		atomic_store_explicit(&block->slots[offset + i], words[i],
-				      memory_order_release);
-	atomic_store_explicit(&block->slots[offset], words[0],
-			      memory_order_seq_cst);
+	for (int i = claimed - 1; i >= 0; i--)
+		atomic_store_explicit(&block->slots[offset + (unsigned)i],
+				      words[i], memory_order_release);
 	return claimed;
 }
 
@@ -240,8 +235,7 @@ static unsigned read_share(struct injector_block *block, unsigned offset,
 	while (count < max &&
 	       (ret_words[count] = read_slot(block, offset + count)))
 		count++;
-	if (count == 0 ||
-	    read_slot(block, offset + (unsigned)plenty - 1))
+	if (count == 0 || read_slot(block, offset + (unsigned)plenty - 1))
 		return count;
 
 	unsigned share = count / takers + 1;
@@ -266,8 +260,7 @@ unsigned injector_take(struct injector *injector, uintptr_t *ret_words,
 		atomic_load_explicit(&injector->head, memory_order_acquire);
 
 	for (;;) {
-		while (block &&
-		       head - block->base >= INJECTOR_BLOCK_SLOTS)
+		while (block && head - block->base >= INJECTOR_BLOCK_SLOTS)
 			block = pass_block(injector, block);
 		if (!block)
 			break;
@@ -288,29 +281,6 @@ unsigned injector_take(struct injector *injector, uintptr_t *ret_words,
 	return count;
 }
 
-bool injector_look(struct injector *injector)
-{
-	bool filled = false;
-
-	rcu_read_begin();
-	/* (K) Seq_cst throughout: pairs with (W), the push's last store, and
-	 * with (L), the link to its block. */
-	struct injector_block *block = atomic_load_explicit(
-		&injector->head_block, memory_order_seq_cst);
-	uint64_t head =
-		atomic_load_explicit(&injector->head, memory_order_seq_cst);
-
-	while (block && head - block->base >= INJECTOR_BLOCK_SLOTS)
-		block = atomic_load_explicit(&block->next,
-					     memory_order_seq_cst);
-	if (block)
-		filled = atomic_load_explicit(
-				 &block->slots[head - block->base],
-				 memory_order_seq_cst) != 0;
-	rcu_read_end();
-	return filled;
-}
-
 bool injector_drained(struct injector *injector)
 {
 	/* (D) Seq_cst: pairs with (E) and (B); head first, never ahead. */
@@ -325,8 +295,7 @@ bool injector_drained(struct injector *injector)
 void injector_close(struct injector *injector)
 {
 	/* (C) Seq_cst: pairs with (E) in claim_push(): its CAS fails after. */
-	atomic_fetch_or_explicit(&injector->tail, CLOSED,
-				 memory_order_seq_cst);
+	atomic_fetch_or_explicit(&injector->tail, CLOSED, memory_order_seq_cst);
 }
 
 uint64_t injector_pushed(struct injector *injector)

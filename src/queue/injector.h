@@ -32,7 +32,7 @@ struct injector_block;
 
 /* I: set at init, A: atomic */
 struct injector {
-	_Alignas(CACHE_PAIR) _Atomic uint64_t tail; /* index << 1 | closed */
+	_Alignas(CACHE_PAIR) _Atomic uint64_t tail;  /* index << 1 | closed */
 	_Atomic(struct injector_block *) tail_block; /* not behind head_block */
 
 	_Alignas(CACHE_PAIR) _Atomic uint64_t head;
@@ -42,15 +42,14 @@ struct injector {
 };
 
 /* 0 or -ENOMEM. @first: index to start at, 0 but in tests. */
-int injector_init(struct injector *injector, uint64_t capacity,
-		  uint64_t first);
+int injector_init(struct injector *injector, uint64_t capacity, uint64_t first);
 void injector_fini(struct injector *injector);
 
 /*
  * Adds up to @count words, none of them 0: as many as fit in a block and the
  * capacity. How many, or -ESHUTDOWN when closed, -EAGAIN at capacity, -ENOMEM.
- * With @inside the closed mark and the capacity do not matter. The store that
- * makes the first visible is seq_cst, the last thing done (park/idle.h).
+ * With @inside the closed mark and the capacity do not matter. It claims before
+ * it fills, and claims by a seq_cst read-modify-write (park/idle.h).
  */
 int injector_push(struct injector *injector, uintptr_t const *words,
 		  unsigned count, bool inside);
@@ -62,10 +61,12 @@ int injector_push(struct injector *injector, uintptr_t const *words,
 unsigned injector_take(struct injector *injector, uintptr_t *ret_words,
 		       unsigned max, unsigned takers);
 
-/* Whether injector_take() would find a word. Seq_cst. */
-bool injector_look(struct injector *injector);
-
-/* Whether every index claimed has been taken. Exact once closed. */
+/*
+ * Whether every index claimed has been taken. Seq_cst: exact once closed, and
+ * what a worker asks before it sleeps. A claim not yet filled counts: who
+ * claimed it has perhaps looked for sleepers already, since a processor may
+ * perform that load before its store to the slot.
+ */
 bool injector_drained(struct injector *injector);
 
 /* No push succeeds from now on, but with @inside. */

@@ -69,15 +69,15 @@ struct node {
 /* I: set at init, A: atomic, L: under the lock */
 struct wsrt_pool {
 	/* What every task reads and hardly anything writes. */
-	_Atomic int task_status;	      /* A 0 or -ECANCELED */
-	_Atomic uint32_t priorities_used;     /* A bits that only get set */
-	struct wsrt_pool_config config;	      /* I with defaults filled in */
-	unsigned worker_count, node_count;    /* I */
-	struct worker **workers;	      /* I */
-	struct node **nodes;		      /* I */
-	struct wsrt_topology *topology;	      /* I */
-	unsigned *cpus;			      /* I of each worker */
-	char name[16];			      /* I */
+	_Atomic int task_status;	   /* A 0 or -ECANCELED */
+	_Atomic uint32_t priorities_used;  /* A bits that only get set */
+	struct wsrt_pool_config config;	   /* I with defaults filled in */
+	unsigned worker_count, node_count; /* I */
+	struct worker **workers;	   /* I */
+	struct node **nodes;		   /* I */
+	struct wsrt_topology *topology;	   /* I */
+	unsigned *cpus;			   /* I of each worker */
+	char name[16];			   /* I */
 
 	struct idle_set idle;
 

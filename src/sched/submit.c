@@ -54,8 +54,7 @@ static int wait_for_room(struct wsrt_pool *pool, struct injector *shard,
 	int pushed;
 
 	/* (X) Pairs with (Y) in submit_room_made(). */
-	atomic_fetch_add_explicit(&pool->full_waiters, 1,
-				  memory_order_seq_cst);
+	atomic_fetch_add_explicit(&pool->full_waiters, 1, memory_order_seq_cst);
 	for (;;) {
 		/* Acquire: pairs with the release in submit_room_made(). */
 		uint32_t word = atomic_load_explicit(&pool->full_word,
@@ -66,8 +65,7 @@ static int wait_for_room(struct wsrt_pool *pool, struct injector *shard,
 			break;
 		os_futex_wait(&pool->full_word, word, NULL);
 	}
-	atomic_fetch_sub_explicit(&pool->full_waiters, 1,
-				  memory_order_relaxed);
+	atomic_fetch_sub_explicit(&pool->full_waiters, 1, memory_order_relaxed);
 	return pushed;
 }
 
@@ -89,16 +87,11 @@ static int inject(struct wsrt_pool *pool, const uintptr_t *words,
 	return pushed;
 }
 
-static int check_options(struct wsrt_pool *pool,
-			 const struct wsrt_submit_options *options,
-			 enum wsrt_priority *ret_priority)
+static int read_options(struct wsrt_pool *pool,
+			const struct wsrt_submit_options *options,
+			enum wsrt_priority *ret_priority)
 {
 	struct wsrt_submit_options known;
-
-	*ret_priority = WSRT_PRIORITY_NORMAL;
-	if (!options)
-		return 0;
-
 	int error = sized_copy_in(&known, sizeof known, options,
 				  sizeof(struct wsrt_submit_options));
 
@@ -144,13 +137,13 @@ static void publish_own(struct wsrt_pool *pool, uint64_t count)
 int wsrt_pool_submit(struct wsrt_pool *pool, struct wsrt_task *task,
 		     const struct wsrt_submit_options *options)
 {
-	enum wsrt_priority priority;
+	enum wsrt_priority priority = WSRT_PRIORITY_NORMAL;
+	int error = 0;
 
 	if (!pool || !valid(task))
 		return -EINVAL;
-
-	int error = check_options(pool, options, &priority);
-
+	if (options)
+		error = read_options(pool, options, &priority);
 	if (error)
 		return error;
 	if (priority == WSRT_PRIORITY_NORMAL && push_own(pool, task)) {
@@ -204,17 +197,17 @@ ssize_t wsrt_pool_submit_batch(struct wsrt_pool *pool,
 			       struct wsrt_task *const *tasks, size_t count,
 			       const struct wsrt_submit_options *options)
 {
-	enum wsrt_priority priority;
+	enum wsrt_priority priority = WSRT_PRIORITY_NORMAL;
 	size_t done = 0;
+	int error = 0;
 
 	if (!pool || (!tasks && count) || count > SSIZE_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++)
 		if (!valid(tasks[i]))
 			return -EINVAL;
-
-	int error = check_options(pool, options, &priority);
-
+	if (options)
+		error = read_options(pool, options, &priority);
 	if (error)
 		return error;
 	if (priority == WSRT_PRIORITY_NORMAL)

@@ -7,6 +7,7 @@
  *	park	park/idle.h
  */
 #include <errno.h>
+#include <sched.h>
 
 #include "base/random.h"
 #include "os/clock.h"
@@ -25,7 +26,13 @@
 #define FAIR_PICKS 61u
 #define TRIM_PICKS (16 * FAIR_PICKS)
 
-#define PAUSES_MAX 512u /* about 16 us at 30 ns */
+/*
+ * Between two rounds a searcher rests for longer each time, up to about 16 us:
+ * first it spins, then it yields its CPU, without which it would keep off the
+ * very thread it waits for when that one was put on the same CPU.
+ */
+#define PAUSES_MAX 8u
+#define YIELDS_MAX 16u
 
 _Thread_local struct worker *worker_self;
 
@@ -79,9 +86,8 @@ static uintptr_t take_injected(struct worker *worker, unsigned node,
 {
 	struct wsrt_pool *pool = worker->pool;
 	uintptr_t words[BATCH_NEAR];
-	unsigned count =
-		injector_take(&pool->nodes[node]->shards[priority], words, max,
-			      pool->worker_count);
+	unsigned count = injector_take(&pool->nodes[node]->shards[priority],
+				       words, max, pool->worker_count);
 
 	if (count == 0)
 		return 0;
@@ -91,7 +97,7 @@ static uintptr_t take_injected(struct worker *worker, unsigned node,
 	return keep_rest(worker, words, count);
 }
 
-static bool uses(struct worker *worker, enum wsrt_priority priority)
+static inline bool uses(struct worker *worker, enum wsrt_priority priority)
 {
 	return atomic_load_explicit(&worker->pool->priorities_used,
 				    memory_order_relaxed) &
@@ -99,20 +105,25 @@ static bool uses(struct worker *worker, enum wsrt_priority priority)
 }
 
 /* One task of a priority other than normal, the own node's first. */
-static uintptr_t take_priority(struct worker *worker,
-			       enum wsrt_priority priority)
+static uintptr_t take_used_priority(struct worker *worker,
+				    enum wsrt_priority priority)
 {
 	unsigned node_count = worker->pool->node_count, node = worker->node;
 	uintptr_t word = 0;
 
-	if (!uses(worker, priority))
-		return 0;
 	for (unsigned i = 0; i < node_count && !word; i++) {
 		word = take_injected(worker, node, priority, 1);
 		if (++node == node_count)
 			node = 0;
 	}
 	return word;
+}
+
+static inline uintptr_t take_priority(struct worker *worker,
+				      enum wsrt_priority priority)
+{
+	return uses(worker, priority) ? take_used_priority(worker, priority)
+				      : 0;
 }
 
 static uintptr_t pop_own(struct worker *worker)
@@ -131,8 +142,8 @@ static uintptr_t pick_fair(struct worker *worker)
 	if (!word && worker->old_first)
 		word = deque_pop_oldest(&worker->deque);
 	if (!word)
-		word = take_injected(worker, worker->node,
-				     WSRT_PRIORITY_NORMAL, 1);
+		word = take_injected(worker, worker->node, WSRT_PRIORITY_NORMAL,
+				     1);
 	if (!word && !worker->old_first)
 		word = deque_pop_oldest(&worker->deque);
 	return word;
@@ -150,8 +161,8 @@ static uintptr_t pick(struct worker *worker)
 	if (!word)
 		word = pop_own(worker);
 	if (!word)
-		word = take_injected(worker, worker->node,
-				     WSRT_PRIORITY_NORMAL, BATCH_NEAR);
+		word = take_injected(worker, worker->node, WSRT_PRIORITY_NORMAL,
+				     BATCH_NEAR);
 	return word;
 }
 
@@ -238,8 +249,8 @@ static uintptr_t search_round(struct worker *worker, bool *ret_retry)
 
 	*ret_retry = false;
 	if (!word)
-		word = take_injected(worker, worker->node,
-				     WSRT_PRIORITY_NORMAL, BATCH_NEAR);
+		word = take_injected(worker, worker->node, WSRT_PRIORITY_NORMAL,
+				     BATCH_NEAR);
 	if (!word)
 		word = steal_near_to_far(worker, ret_retry);
 	if (!word)
@@ -247,12 +258,32 @@ static uintptr_t search_round(struct worker *worker, bool *ret_retry)
 	return word;
 }
 
+/* Step by step longer; over at once when something is injected. */
+static void rest(struct worker *worker, unsigned step)
+{
+	struct injector *injector = &worker->pool->nodes[worker->node]
+					     ->shards[WSRT_PRIORITY_NORMAL];
+	unsigned count = 1u << step;
+
+	if (count < PAUSES_MAX) {
+		while (count-- > 0)
+			os_pause();
+		return;
+	}
+	count /= PAUSES_MAX;
+	if (count > YIELDS_MAX)
+		count = YIELDS_MAX;
+	do
+		sched_yield();
+	while (--count > 0 && injector_drained(injector));
+}
+
 /* Rounds until the spin budget is gone; a lost race is no reason to stop. */
 static uintptr_t search(struct worker *worker)
 {
 	uint64_t end = 0;
 
-	for (unsigned pauses = 1;;) {
+	for (unsigned step = 0;;) {
 		bool retry;
 		uintptr_t word = search_round(worker, &retry);
 
@@ -267,10 +298,9 @@ static uintptr_t search(struct worker *worker)
 			end = now + worker->pool->config.spin_ns;
 		if (now >= end)
 			return 0;
-		for (unsigned i = 0; i < pauses; i++)
-			os_pause();
-		if (pauses < PAUSES_MAX)
-			pauses *= 2;
+		rest(worker, step);
+		if (step < 8)
+			step++;
 	}
 }
 
@@ -281,7 +311,7 @@ static bool look(struct wsrt_pool *pool)
 
 	for (unsigned i = 0; i < pool->node_count; i++)
 		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
-			if (injector_look(&pool->nodes[i]->shards[p]))
+			if (!injector_drained(&pool->nodes[i]->shards[p]))
 				return true;
 	/* No early end: whoever has nothing public is asked for more. */
 	for (unsigned i = 0; i < pool->worker_count; i++)
