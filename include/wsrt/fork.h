@@ -71,8 +71,7 @@ struct wsrt_fork {
 WSRT_API struct wsrt_worker *wsrt_worker_with_layout(uint32_t layout);
 WSRT_API void wsrt_fork_slow(struct wsrt_worker *worker,
 			     struct wsrt_fork *fork);
-WSRT_API int wsrt_join_slow(struct wsrt_worker *worker,
-			    struct wsrt_fork *fork);
+WSRT_API int wsrt_join_slow(struct wsrt_worker *worker, struct wsrt_fork *fork);
 
 /**
  * wsrt_worker_current() - the worker whose task the caller runs in
@@ -98,8 +97,8 @@ static inline struct wsrt_worker *wsrt_worker_current(void)
  * Thread-safety: the worker's own thread.
  * Since: 0.1
  */
-static inline void wsrt_fork(struct wsrt_worker *worker,
-			     struct wsrt_fork *fork, wsrt_fork_fn *run)
+static inline void wsrt_fork(struct wsrt_worker *worker, struct wsrt_fork *fork,
+			     wsrt_fork_fn *run)
 {
 	uintptr_t *slot = worker->bottom;
 
@@ -124,16 +123,16 @@ static inline void wsrt_fork(struct wsrt_worker *worker,
  * what it forked in turn, or sleeps. Runs nobody else's tasks.
  * Since: 0.1
  */
-static inline void wsrt_join(struct wsrt_worker *worker,
-			     struct wsrt_fork *fork, wsrt_fork_fn *run)
+static inline void wsrt_join(struct wsrt_worker *worker, struct wsrt_fork *fork,
+			     wsrt_fork_fn *run)
 {
 	uintptr_t *slot = worker->bottom;
 
-	if (__builtin_expect(slot != worker->floor &&
-				     __atomic_load_n(slot - 1,
-						     __ATOMIC_RELAXED) ==
-					     ((uintptr_t)fork | 1u),
-			     1))
+	if (__builtin_expect(
+		    slot != worker->floor &&
+			    __atomic_load_n(slot - 1, __ATOMIC_RELAXED) ==
+				    ((uintptr_t)fork | 1u),
+		    1))
 		worker->bottom = slot - 1;
 	else if (!wsrt_join_slow(worker, fork))
 		return;

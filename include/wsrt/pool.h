@@ -135,9 +135,9 @@ WSRT_API int wsrt_pool_submit(struct wsrt_pool *pool, struct wsrt_task *task,
  * wsrt_pool_submit() when none was.
  * Since: 0.1
  */
-WSRT_API ssize_t wsrt_pool_submit_batch(
-	struct wsrt_pool *pool, struct wsrt_task *const *tasks, size_t count,
-	const struct wsrt_submit_options *options);
+WSRT_API ssize_t
+wsrt_pool_submit_batch(struct wsrt_pool *pool, struct wsrt_task *const *tasks,
+		       size_t count, const struct wsrt_submit_options *options);
 
 /** What becomes of queued tasks at shutdown. */
 enum wsrt_shutdown {

@@ -34,7 +34,7 @@ struct wsrt_task {
 
 /** The struct of @type whose @member is at @ptr. */
 #define wsrt_container_of(ptr, type, member)                                   \
-	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #ifdef __cplusplus
 }

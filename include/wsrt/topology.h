@@ -31,8 +31,7 @@ WSRT_API int wsrt_topology_read(struct wsrt_topology **ret_topology);
 WSRT_API void wsrt_topology_destroy(struct wsrt_topology *topology);
 
 /** CPUs that may be used; at least 1. Since: 0.1 */
-WSRT_API uint32_t
-wsrt_topology_cpu_count(const struct wsrt_topology *topology);
+WSRT_API uint32_t wsrt_topology_cpu_count(const struct wsrt_topology *topology);
 
 /** NUMA nodes that have such CPUs; at least 1. Since: 0.1 */
 WSRT_API uint32_t

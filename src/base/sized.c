@@ -49,7 +49,7 @@ int sized_copy_out(void *to, const void *from, size_t size, size_t size_first)
 
 	size_t known = size_of(to) < size ? size_of(to) : size;
 
-	memcpy((char *)to + sizeof(size_t),
-	       (const char *)from + sizeof(size_t), known - sizeof(size_t));
+	memcpy((char *)to + sizeof(size_t), (const char *)from + sizeof(size_t),
+	       known - sizeof(size_t));
 	return 0;
 }

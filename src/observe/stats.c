@@ -50,8 +50,8 @@ int wsrt_pool_stats(struct wsrt_pool *pool, struct wsrt_stats *ret_stats)
 		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
 			sum.submitted +=
 				injector_pushed(&pool->nodes[i]->shards[p]);
-	sum.pin_failures = atomic_load_explicit(&pool->pin_failures,
-						memory_order_relaxed);
+	sum.pin_failures =
+		atomic_load_explicit(&pool->pin_failures, memory_order_relaxed);
 	return sized_copy_out(ret_stats, &sum, sizeof sum, sizeof sum);
 }
 

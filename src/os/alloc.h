@@ -11,11 +11,11 @@
 /* What two cores write lies this far apart: x86 fetches lines in pairs. */
 #define CACHE_PAIR 128
 
-/* Zeroed; NULL when there is none. Ends with free(). */
+/* Aligned to CACHE_PAIR, zeroed; NULL when there is none. End with free(). */
 static inline void *os_alloc(size_t size)
 {
-	size_t rounded = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-	void *memory = aligned_alloc(CACHE_LINE, rounded);
+	size_t rounded = (size + CACHE_PAIR - 1) & ~(size_t)(CACHE_PAIR - 1);
+	void *memory = aligned_alloc(CACHE_PAIR, rounded);
 
 	if (memory)
 		memset(memory, 0, rounded);

@@ -13,9 +13,9 @@
 int os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 		  const struct timespec *deadline)
 {
-	long result = syscall(SYS_futex, word,
-			      FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-			      deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+	long result =
+		syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
+			expected, deadline, NULL, FUTEX_BITSET_MATCH_ANY);
 
 	return result < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }

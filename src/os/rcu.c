@@ -65,8 +65,8 @@ static struct rcu_deferred *take_all(void)
 void rcu_defer(struct rcu_deferred *deferred,
 	       void (*release)(struct rcu_deferred *deferred))
 {
-	struct rcu_deferred *head = atomic_load_explicit(&reclaimer.deferred,
-							 memory_order_relaxed);
+	struct rcu_deferred *head =
+		atomic_load_explicit(&reclaimer.deferred, memory_order_relaxed);
 	uint32_t asleep = RECLAIMER_ASLEEP;
 
 	deferred->release = release;

@@ -112,8 +112,9 @@ static struct injector_block *block_for_push(struct injector *injector,
 
 static unsigned room(struct injector *injector, uint64_t index, unsigned count)
 {
+	/* Seq_cst: pairs with (B), as submit_room_made() says. */
 	uint64_t head =
-		atomic_load_explicit(&injector->head, memory_order_relaxed);
+		atomic_load_explicit(&injector->head, memory_order_seq_cst);
 	/* Head may have passed an old tail: then the CAS on tail will fail. */
 	int64_t room = (int64_t)(injector->capacity - (index - head));
 

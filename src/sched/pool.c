@@ -82,6 +82,13 @@ static int read_config(struct wsrt_pool *pool,
 	return 0;
 }
 
+/* Where to put what belongs to a node; anywhere when there is but one. */
+static int memory_node(const struct wsrt_pool *pool, unsigned node)
+{
+	return pool->topology->node_count > 1 ? pool->topology->node_ids[node]
+					      : -1;
+}
+
 static int add_nodes(struct wsrt_pool *pool)
 {
 	unsigned count = pool->topology->node_count;
@@ -90,8 +97,8 @@ static int add_nodes(struct wsrt_pool *pool)
 	if (!pool->nodes)
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++) {
-		struct node *node = os_alloc_on_node(
-			sizeof *node, pool->topology->node_ids[i]);
+		struct node *node =
+			os_alloc_on_node(sizeof *node, memory_node(pool, i));
 
 		if (!node)
 			return -ENOMEM;
@@ -108,8 +115,8 @@ static int add_nodes(struct wsrt_pool *pool)
 static int add_worker(struct wsrt_pool *pool, unsigned index)
 {
 	unsigned node = pool->topology->cpus[pool->cpus[index]].node;
-	struct worker *worker = os_alloc_on_node(
-		sizeof *worker, pool->topology->node_ids[node]);
+	struct worker *worker =
+		os_alloc_on_node(sizeof *worker, memory_node(pool, node));
 
 	if (!worker)
 		return -ENOMEM;
