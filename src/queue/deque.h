@@ -39,7 +39,9 @@
 
 #include "os/alloc.h"
 
-#define DEQUE_CAPACITY_MIN 256u
+#ifndef DEQUE_CAPACITY_MIN
+#define DEQUE_CAPACITY_MIN 256u /* models make it tiny */
+#endif
 #define DEQUE_CAPACITY_MAX (1u << 30)
 
 /* A word with this bit is taken singly, never as part of a batch. */

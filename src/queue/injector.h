@@ -26,7 +26,9 @@
 
 #include "os/alloc.h"
 
-#define INJECTOR_BLOCK_SLOTS 254u
+#ifndef INJECTOR_BLOCK_SLOTS
+#define INJECTOR_BLOCK_SLOTS 254u /* models make it tiny */
+#endif
 
 struct injector_block;
 
