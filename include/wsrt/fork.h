@@ -30,6 +30,8 @@
 #ifndef WSRT_FORK_H
 #define WSRT_FORK_H
 
+#include <assert.h>
+
 #include <wsrt/base.h>
 #include <wsrt/task.h>
 
@@ -56,7 +58,8 @@ typedef void wsrt_fork_fn(struct wsrt_worker *worker, struct wsrt_fork *fork);
 
 /**
  * A forked call, on the caller's stack. Embed it beside arguments and result;
- * it needs no initialization, and its members are the runtime's own.
+ * it needs no initialization, and its members are the runtime's own. (All but
+ * run are written only when thieves can get to see it.)
  */
 struct wsrt_fork {
 	wsrt_fork_fn *run;
@@ -89,8 +92,8 @@ static inline struct wsrt_worker *wsrt_worker_current(void)
 /**
  * wsrt_fork() - let another worker run a call, if one wants to
  * @worker: the one that runs the caller
- * @fork: stays valid until wsrt_join() on it, in the same function call, in
- *	the reverse order of the forks
+ * @fork: stays valid until wsrt_join() on it, by the same task, in the reverse
+ *	order of the forks; another order is undefined (and asserted against)
  * @run: called once, with @fork
  *
  * Never fails: without memory for a larger deque it calls @run at once.
@@ -103,9 +106,6 @@ static inline void wsrt_fork(struct wsrt_worker *worker, struct wsrt_fork *fork,
 	uintptr_t *slot = worker->bottom;
 
 	fork->run = run;
-	fork->owner = worker;
-	fork->thief = NULL;
-	fork->state = 0;
 	/* Relaxed: wsrt_fork_slow() publishes it, with release. */
 	__atomic_store_n(slot, (uintptr_t)fork | 1u, __ATOMIC_RELAXED);
 	worker->bottom = slot + 1;
@@ -126,16 +126,16 @@ static inline void wsrt_fork(struct wsrt_worker *worker, struct wsrt_fork *fork,
 static inline void wsrt_join(struct wsrt_worker *worker, struct wsrt_fork *fork,
 			     wsrt_fork_fn *run)
 {
-	uintptr_t *slot = worker->bottom;
+	uintptr_t *bottom = worker->bottom;
 
-	if (__builtin_expect(
-		    slot != worker->floor &&
-			    __atomic_load_n(slot - 1, __ATOMIC_RELAXED) ==
-				    ((uintptr_t)fork | 1u),
-		    1))
-		worker->bottom = slot - 1;
-	else if (!wsrt_join_slow(worker, fork))
+	if (__builtin_expect(bottom != worker->floor, 1)) {
+		/* The newest that is private is this one: joins go in reverse
+		 * order, and what hides a fork has nothing private on it. */
+		assert(bottom[-1] == ((uintptr_t)fork | 1u));
+		worker->bottom = bottom - 1;
+	} else if (!wsrt_join_slow(worker, fork)) {
 		return;
+	}
 	run(worker, fork);
 }
 

@@ -54,6 +54,7 @@ struct worker {
 	unsigned *last_victims; /* O for each tier: whom it robbed last */
 	uint64_t random;	/* O */
 	unsigned picks;		/* O since the last fair one */
+	unsigned inline_forks;	/* O run at once, and not joined yet */
 	bool old_first;		/* O what the next fair pick tries first */
 	struct counters counts;
 	pthread_t thread; /* I */
@@ -102,7 +103,8 @@ extern _Thread_local struct worker *worker_self;
 
 /* worker.c */
 void *worker_main(void *argument);
-void worker_run(struct worker *worker, uintptr_t word);
+/* A rest between looks for work: longer from step to step, up to a limit. */
+void worker_rest(unsigned step);
 
 /* A task is there for anyone to take: wakes a worker if none looks for it. */
 static inline void pool_notify(struct wsrt_pool *pool, unsigned node)

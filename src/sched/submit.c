@@ -10,6 +10,7 @@
 #include "base/sized.h"
 #include "os/cpus.h"
 #include "os/futex.h"
+#include "sched/fork.h"
 #include "sched/pool.h"
 
 /* Words handed to the injector at once. */
@@ -121,8 +122,11 @@ static bool push_own(struct wsrt_pool *pool, struct wsrt_task *task)
 {
 	struct worker *worker = worker_self;
 
-	return worker && worker->pool == pool &&
-	       deque_push(&worker->deque, (uintptr_t)task);
+	if (!worker || worker->pool != pool)
+		return false;
+	if (worker->deque.end.bottom != worker->deque.end.floor)
+		fork_prepare(worker);
+	return deque_push(&worker->deque, (uintptr_t)task);
 }
 
 static void publish_own(struct wsrt_pool *pool, uint64_t count)

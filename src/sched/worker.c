@@ -15,7 +15,7 @@
 #include "os/futex.h"
 #include "os/pause.h"
 #include "os/thread.h"
-#include "parallel/fork.h"
+#include "sched/fork.h"
 #include "sched/pool.h"
 
 /*
@@ -25,14 +25,6 @@
  */
 #define FAIR_PICKS 61u
 #define TRIM_PICKS (16 * FAIR_PICKS)
-
-/*
- * Between two rounds a searcher rests for longer each time, up to about 16 us:
- * first it spins, then it yields its CPU, without which it would keep off the
- * very thread it waits for when that one was put on the same CPU.
- */
-#define PAUSES_MAX 8u
-#define YIELDS_MAX 16u
 
 _Thread_local struct worker *worker_self;
 
@@ -54,7 +46,7 @@ static void run_task(struct worker *worker, struct wsrt_task *task)
 	task->run(task, status);
 }
 
-void worker_run(struct worker *worker, uintptr_t word)
+static void run(struct worker *worker, uintptr_t word)
 {
 	if (word & DEQUE_SINGLE)
 		fork_run_stolen(worker, word);
@@ -258,24 +250,26 @@ static uintptr_t search_round(struct worker *worker, bool *ret_retry)
 	return word;
 }
 
-/* Step by step longer; over at once when something is injected. */
-static void rest(struct worker *worker, unsigned step)
-{
-	struct injector *injector = &worker->pool->nodes[worker->node]
-					     ->shards[WSRT_PRIORITY_NORMAL];
-	unsigned count = 1u << step;
+/*
+ * First it spins, then it yields its CPU, up to about 16 us: without that a
+ * searcher keeps off the very thread it waits for, when that one was put on
+ * the same CPU.
+ */
+#define SPIN_STEPS 3u
+#define YIELD_STEPS 4u
 
-	if (count < PAUSES_MAX) {
-		while (count-- > 0)
+void worker_rest(unsigned step)
+{
+	if (step < SPIN_STEPS) {
+		for (unsigned i = 0; i < 1u << step; i++)
 			os_pause();
 		return;
 	}
-	count /= PAUSES_MAX;
-	if (count > YIELDS_MAX)
-		count = YIELDS_MAX;
-	do
+	step -= SPIN_STEPS;
+	if (step > YIELD_STEPS)
+		step = YIELD_STEPS;
+	for (unsigned i = 0; i < 1u << step; i++)
 		sched_yield();
-	while (--count > 0 && injector_drained(injector));
 }
 
 /* Rounds until the spin budget is gone; a lost race is no reason to stop. */
@@ -298,9 +292,7 @@ static uintptr_t search(struct worker *worker)
 			end = now + worker->pool->config.spin_ns;
 		if (now >= end)
 			return 0;
-		rest(worker, step);
-		if (step < 8)
-			step++;
+		worker_rest(step++);
 	}
 }
 
@@ -402,7 +394,7 @@ static void work(struct worker *worker)
 		}
 		if (!word)
 			return;
-		worker_run(worker, word);
+		run(worker, word);
 	}
 }
 

@@ -17,13 +17,12 @@
  * for. So a waiter can hold a lock, and its stack grows no deeper than the
  * program's own recursion.
  */
-#include "parallel/fork.h"
+#include "sched/fork.h"
 
 #include <wsrt/fork.h>
 #include <wsrt/task.h>
 
 #include "os/clock.h"
-#include "os/pause.h"
 #include "sched/pool.h"
 
 enum fork_state {
@@ -33,11 +32,14 @@ enum fork_state {
 	FORK_DONE,
 };
 
-#define PAUSES_MAX 64u
-
 static struct worker *worker_of(struct wsrt_worker *worker)
 {
 	return (struct worker *)worker;
+}
+
+static struct wsrt_fork *fork_of(uintptr_t word)
+{
+	return (struct wsrt_fork *)(word & ~(uintptr_t)DEQUE_SINGLE);
 }
 
 static uintptr_t word_of(const struct wsrt_fork *fork)
@@ -54,8 +56,7 @@ struct wsrt_worker *wsrt_worker_with_layout(uint32_t layout)
 
 void fork_run_stolen(struct worker *worker, uintptr_t word)
 {
-	struct wsrt_fork *fork =
-		(struct wsrt_fork *)(word & ~(uintptr_t)DEQUE_SINGLE);
+	struct wsrt_fork *fork = fork_of(word);
 	struct worker *owner = worker_of(fork->owner);
 
 	count_add(&worker->counts.forks_stolen, 1);
@@ -74,24 +75,55 @@ void fork_run_stolen(struct worker *worker, uintptr_t word)
 		parker_notify(&owner->parker);
 }
 
+/* Fills in what thieves need of the private forks, which may soon be public. */
+void fork_prepare(struct worker *worker)
+{
+	struct wsrt_worker *end = &worker->deque.end;
+
+	for (uintptr_t *slot = end->floor; slot != end->bottom; slot++) {
+		uintptr_t word = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+		if (!(word & DEQUE_SINGLE))
+			continue;
+
+		struct wsrt_fork *fork = fork_of(word);
+
+		fork->owner = end;
+		fork->thief = NULL;
+		fork->state = FORK_FORKED;
+	}
+}
+
 /* Lets thieves take all that was forked. */
 static void publish(struct worker *worker)
 {
+	fork_prepare(worker);
 	deque_publish(&worker->deque);
 	pool_notify(worker->pool, worker->node);
+}
+
+/*
+ * No memory, so no parallelism: the fork runs at once, and is not in the deque.
+ * Until it is joined it hides older forks, so nothing may be private: join's
+ * fast path takes the newest private fork for the one to be joined.
+ */
+static void run_inline(struct worker *worker, struct wsrt_fork *fork)
+{
+	publish(worker);
+	worker->inline_forks++;
+	fork->run(&worker->deque.end, fork);
+	__atomic_store_n(&fork->state, FORK_DONE, __ATOMIC_RELAXED);
 }
 
 void wsrt_fork_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 {
 	struct worker *worker = worker_of(end);
 
-	if (deque_make_room(&worker->deque)) {
+	fork_prepare(worker);
+	if (deque_make_room(&worker->deque))
 		publish(worker);
-		return;
-	}
-	/* No memory, so no parallelism: join finds it done. */
-	fork->run(end, fork);
-	__atomic_store_n(&fork->state, FORK_DONE, __ATOMIC_RELAXED);
+	else
+		run_inline(worker, fork);
 }
 
 /* The link by which a word waits in a list, off the deque. */
@@ -175,12 +207,12 @@ static void sleep_until_done(struct worker *worker, struct wsrt_fork *fork)
 /* Helps the thief for as long as it has something, then sleeps. */
 static void wait(struct worker *worker, struct wsrt_fork *fork)
 {
-	unsigned pauses = 1;
+	unsigned step = 0;
 	uint64_t end = 0;
 
 	while (state_of(fork) != FORK_DONE) {
 		if (help(worker, fork)) {
-			pauses = 1;
+			step = 0;
 			end = 0;
 			continue;
 		}
@@ -191,21 +223,24 @@ static void wait(struct worker *worker, struct wsrt_fork *fork)
 			end = now + worker->pool->config.spin_ns;
 		if (now >= end)
 			sleep_until_done(worker, fork);
-		for (unsigned i = 0; i < pauses; i++)
-			os_pause();
-		if (pauses < PAUSES_MAX)
-			pauses *= 2;
+		worker_rest(step++);
 	}
 }
 
 int wsrt_join_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 {
 	struct worker *worker = worker_of(end);
+	bool found = false;
 
-	if (state_of(fork) == FORK_DONE)
-		return 0;
-	if (take_back(worker, fork))
-		return 1;
-	wait(worker, fork);
-	return 0;
+	if (state_of(fork) == FORK_DONE) {
+		if (!fork->thief)
+			worker->inline_forks--;
+	} else {
+		found = take_back(worker, fork);
+		if (!found)
+			wait(worker, fork);
+	}
+	if (worker->inline_forks)
+		publish(worker);
+	return found;
 }
