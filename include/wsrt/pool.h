@@ -159,7 +159,7 @@ enum wsrt_shutdown {
  *	-EINVAL  NULL pool, unknown mode or a malformed deadline;
  *	-EDEADLK called inside a task of this pool;
  *	-ETIMEDOUT  the deadline passed: nothing is freed, the pool goes on
- *		shutting down; wsrt_pool_worker_stats() names what runs;
+ *		shutting down; wsrt_pool_worker_info() names what runs;
  *	-EOWNERDEAD  the pool belongs to the process that forked this one.
  * Since: 0.1
  */

@@ -51,10 +51,19 @@ struct wsrt_stats {
 WSRT_API int wsrt_pool_stats(struct wsrt_pool *pool,
 			     struct wsrt_stats *ret_stats);
 
-/** Set @size to sizeof before the call. */
-struct wsrt_worker_stats {
+/**
+ * wsrt_pool_worker_stats() - the same of one worker
+ *
+ * Return: as wsrt_pool_stats(); -EINVAL also for @worker_index out of range.
+ * Since: 0.1
+ */
+WSRT_API int wsrt_pool_worker_stats(struct wsrt_pool *pool,
+				    uint32_t worker_index,
+				    struct wsrt_stats *ret_stats);
+
+/** Where one worker is, and what it does. Set @size to sizeof. */
+struct wsrt_worker_info {
 	size_t size;
-	struct wsrt_stats counts;
 	/** The task that runs now, to tell a stuck one by; NULL when none.
 	 * Not to be dereferenced: it may be gone. */
 	const struct wsrt_task *running;
@@ -63,14 +72,14 @@ struct wsrt_worker_stats {
 };
 
 /**
- * wsrt_pool_worker_stats() - counters of one worker
+ * wsrt_pool_worker_info() - where a worker is, and what it does
  *
- * Return: as wsrt_pool_stats(); -EINVAL also for @worker_index out of range.
+ * Return: as wsrt_pool_worker_stats().
  * Since: 0.1
  */
-WSRT_API int wsrt_pool_worker_stats(struct wsrt_pool *pool,
-				    uint32_t worker_index,
-				    struct wsrt_worker_stats *ret_stats);
+WSRT_API int wsrt_pool_worker_info(struct wsrt_pool *pool,
+				   uint32_t worker_index,
+				   struct wsrt_worker_info *ret_info);
 
 #ifdef __cplusplus
 }

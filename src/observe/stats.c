@@ -55,27 +55,43 @@ int wsrt_pool_stats(struct wsrt_pool *pool, struct wsrt_stats *ret_stats)
 	return sized_copy_out(ret_stats, &sum, sizeof sum, sizeof sum);
 }
 
-int wsrt_pool_worker_stats(struct wsrt_pool *pool, uint32_t worker_index,
-			   struct wsrt_worker_stats *ret_stats)
+static int check_worker(struct wsrt_pool *pool, uint32_t index,
+			const void *ret_sized)
 {
-	struct wsrt_worker_stats stats = {
-		.counts.size = sizeof stats.counts,
-	};
-	int error = check(pool, ret_stats);
+	int error = check(pool, ret_sized);
+
+	return !error && index >= pool->worker_count ? -EINVAL : error;
+}
+
+int wsrt_pool_worker_stats(struct wsrt_pool *pool, uint32_t worker_index,
+			   struct wsrt_stats *ret_stats)
+{
+	struct wsrt_stats counts = {0};
+	int error = check_worker(pool, worker_index, ret_stats);
 
 	if (error)
 		return error;
-	if (worker_index >= pool->worker_count)
-		return -EINVAL;
+	add_worker(&counts, &pool->workers[worker_index]->counts);
+	return sized_copy_out(ret_stats, &counts, sizeof counts, sizeof counts);
+}
+
+int wsrt_pool_worker_info(struct wsrt_pool *pool, uint32_t worker_index,
+			  struct wsrt_worker_info *ret_info)
+{
+	int error = check_worker(pool, worker_index, ret_info);
+
+	if (error)
+		return error;
 
 	const struct worker *worker = pool->workers[worker_index];
 	const struct topology_cpu *cpu =
 		&pool->topology->cpus[pool->cpus[worker_index]];
+	struct wsrt_worker_info info = {
+		.running = atomic_load_explicit(&worker->counts.running,
+						memory_order_relaxed),
+		.cpu = cpu->os_id,
+		.node = pool->topology->node_ids[cpu->node],
+	};
 
-	add_worker(&stats.counts, &worker->counts);
-	stats.running = atomic_load_explicit(&worker->counts.running,
-					     memory_order_relaxed);
-	stats.cpu = cpu->os_id;
-	stats.node = pool->topology->node_ids[cpu->node];
-	return sized_copy_out(ret_stats, &stats, sizeof stats, sizeof stats);
+	return sized_copy_out(ret_info, &info, sizeof info, sizeof info);
 }

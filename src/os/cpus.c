@@ -137,8 +137,8 @@ static int mask_read(cpu_set_t **ret_mask, size_t *ret_bytes)
 
 int os_cpus_allowed(int **ret_cpus, unsigned *ret_count)
 {
-	cpu_set_t *mask;
-	size_t bytes;
+	cpu_set_t *mask = NULL;
+	size_t bytes = 0;
 	int error = mask_read(&mask, &bytes);
 
 	if (error)

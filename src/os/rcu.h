@@ -26,7 +26,7 @@
 #endif
 #endif
 
-#ifndef WSRT_TSAN
+#if !defined(WSRT_TSAN) && !defined(__clang_analyzer__)
 #define _LGPL_SOURCE /* inline read sections; ours is a compatible licence */
 #endif
 #include <urcu/urcu-bp.h>

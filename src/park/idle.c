@@ -120,6 +120,7 @@ static bool wake_in(struct idle_set *set, unsigned word)
 
 		if (!clear_bit(set, bit))
 			continue;
+		/* Seq_cst, as (3): pairs with (2) in idle_counts(). */
 		atomic_fetch_add_explicit(&set->counts,
 					  IDLE_SEARCHER - IDLE_SLEEPER,
 					  memory_order_seq_cst);
@@ -150,6 +151,7 @@ bool idle_search_begin(struct idle_set *set)
 	if (2 * idle_searchers(counts) >= set->worker_count &&
 	    set->worker_count > 1)
 		return false;
+	/* Seq_cst, as (3): pairs with (2) in idle_counts(). */
 	atomic_fetch_add_explicit(&set->counts, IDLE_SEARCHER,
 				  memory_order_seq_cst);
 	return true;
@@ -157,7 +159,7 @@ bool idle_search_begin(struct idle_set *set)
 
 bool idle_search_end(struct idle_set *set)
 {
-	/* Seq_cst, as (3): the look that follows pairs with (1). */
+	/* Seq_cst, as (3): the look that follows pairs with (1) in park/idle.h. */
 	uint64_t counts = atomic_fetch_sub_explicit(&set->counts, IDLE_SEARCHER,
 						    memory_order_seq_cst);
 
@@ -192,6 +194,7 @@ void idle_get_up(struct idle_set *set, struct parker *parker)
 		idle_sleep(parker);
 		return;
 	}
+	/* Seq_cst, as (3): pairs with (2) in idle_counts(). */
 	atomic_fetch_add_explicit(&set->counts, IDLE_SEARCHER - IDLE_SLEEPER,
 				  memory_order_seq_cst);
 	parker_cancel(parker);

@@ -66,7 +66,7 @@ void fork_run_stolen(struct worker *worker, uintptr_t word)
 	__atomic_store_n(&fork->thief, &worker->deque.end, __ATOMIC_RELEASE);
 	fork->run(&worker->deque.end, fork);
 	/*
-	 * (D) Release: pairs with (J) in wait(), for the results. Acquire: the
+	 * (D) Release: pairs with (J) in state_of(), for the results. Acquire: the
 	 * owner has prepared its parker before AWAITED (A). The fork may be
 	 * gone after this.
 	 */
