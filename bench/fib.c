@@ -28,10 +28,11 @@ static void fib_run(struct wsrt_worker *worker, struct wsrt_fork *fork);
 
 static long fib(struct wsrt_worker *worker, long n)
 {
-	struct fib left = {.n = n - 1};
+	struct fib left;
 
 	if (n < 2)
 		return n;
+	left.n = n - 1; /* an initializer would clear the fork too */
 	wsrt_fork(worker, &left.fork, fib_run);
 	long right = fib(worker, n - 2);
 	wsrt_join(worker, &left.fork, fib_run);

@@ -53,7 +53,8 @@ struct bench_latch {
 	sem_t open;
 };
 
-/* The work kernel. The empty asm keeps compilers from joining steps. */
+/* The work kernel. Each step passes through a register the compiler cannot
+ * see into, so that it has to make them all. */
 static inline uint64_t bench_work(uint64_t x, uint64_t steps)
 {
 	for (uint64_t step = 0; step < steps; step++) {
@@ -105,8 +106,8 @@ uint64_t bench_rss_bytes(void);
 struct bench_totals bench_totals(const struct bench_run *run);
 
 /*
- * Polls every 100 us, so that the wait costs the tasks nothing, until
- * @count tasks are done since @before. Fails when a task did.
+ * Looks every 100 us whether @count tasks are done since @before: tasks pay
+ * for their own counter and nothing else. Fails when a task did.
  */
 int bench_wait_count(struct bench_run *run, struct bench_totals before,
 		     uint64_t count);

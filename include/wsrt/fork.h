@@ -11,10 +11,11 @@
  *
  *	static long fib(struct wsrt_worker *worker, long n)
  *	{
- *		struct fib left = { .n = n - 1 };
+ *		struct fib left;
  *
  *		if (n < 2)
  *			return n;
+ *		left.n = n - 1;
  *		wsrt_fork(worker, &left.fork, fib_run);
  *		long right = fib(worker, n - 2);
  *		wsrt_join(worker, &left.fork, fib_run);

@@ -21,9 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "os/alloc.h"
 #include "os/cpus.h"
 #include "os/file.h"
 
@@ -192,49 +190,12 @@ int os_numa_distances(const int *node_ids, unsigned count,
 	return error;
 }
 
-/* Before the memory that we give, so that freeing it needs no size. */
-struct block {
-	_Alignas(CACHE_PAIR) size_t mapped_bytes; /* 0: of the heap */
-};
-
-static struct block *map_on_node(size_t bytes, int node_id)
+void os_numa_prefer(void *memory, size_t bytes, int node_id)
 {
 	unsigned long mask[NODE_BITS / WORD_BITS] = {0};
-	struct block *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (block == MAP_FAILED)
-		return NULL;
-	/* Refused, the memory is good all the same, only farther away. */
-	mask[(size_t)node_id / WORD_BITS] = 1ul << (size_t)node_id % WORD_BITS;
-	mbind(block, bytes, MPOL_PREFERRED, mask, NODE_BITS + 1, 0);
-	block->mapped_bytes = bytes;
-	return block;
-}
-
-void *os_alloc_on_node(size_t size, int node_id)
-{
-	struct block *block;
-
-	if (size > PTRDIFF_MAX - sizeof *block - CACHE_PAIR)
-		return NULL;
-	size += sizeof *block;
-	if (node_id >= 0 && node_id < NODE_BITS && numa_available() >= 0)
-		block = map_on_node(size, node_id);
-	else
-		block = os_alloc(size);
-	return block ? block + 1 : NULL;
-}
-
-void os_free_on_node(void *memory)
-{
-	if (!memory)
+	if (node_id < 0 || node_id >= NODE_BITS || numa_available() < 0)
 		return;
-
-	struct block *block = (struct block *)memory - 1;
-
-	if (block->mapped_bytes)
-		munmap(block, block->mapped_bytes);
-	else
-		free(block);
+	mask[(size_t)node_id / WORD_BITS] = 1ul << (size_t)node_id % WORD_BITS;
+	mbind(memory, bytes, MPOL_PREFERRED, mask, NODE_BITS + 1, MPOL_MF_MOVE);
 }

@@ -19,13 +19,9 @@ int os_numa_distances(const int *node_ids, unsigned count,
 		      unsigned *ret_distances);
 
 /*
- * Zeroed memory on cache lines of its own, from the node if it has any to
- * spare, from anywhere for a negative @node_id. NULL when there is none. Takes
- * whole pages, not to be used for small things by the thousand.
+ * Asks for the pages of mapped memory to come from a node; those there already
+ * move. Without effect where the kernel refuses.
  */
-void *os_alloc_on_node(size_t size, int node_id);
-
-/* NULL does nothing. */
-void os_free_on_node(void *memory);
+void os_numa_prefer(void *memory, size_t bytes, int node_id);
 
 #endif

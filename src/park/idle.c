@@ -2,6 +2,7 @@
 #include "park/idle.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "os/futex.h"
 
@@ -47,7 +48,7 @@ int idle_init(struct idle_set *set, const unsigned *nodes,
 void idle_fini(struct idle_set *set)
 {
 	free(set->node_words);
-	free(set->words);
+	os_free(set->words);
 	free(set->parkers);
 }
 

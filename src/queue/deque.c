@@ -41,7 +41,7 @@ static struct deque_buffer *buffer_create(uint32_t capacity)
 
 static void buffer_release(struct rcu_deferred *deferred)
 {
-	free(deferred);
+	os_free(deferred);
 }
 
 uint32_t deque_bottom(const struct deque *deque)
@@ -98,7 +98,7 @@ int deque_init(struct deque *deque)
 
 void deque_fini(struct deque *deque)
 {
-	free(deque->buffer_own);
+	os_free(deque->buffer_own);
 }
 
 #ifdef WSRT_INVARIANTS

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "os/rcu.h"
 
@@ -17,9 +16,15 @@ struct injector_block {
 	_Atomic uintptr_t slots[INJECTOR_BLOCK_SLOTS]; /* 0: not filled */
 };
 
+/* Mapped, so that a burst's memory goes back to the system; no page wasted. */
+_Static_assert(INJECTOR_BLOCK_SLOTS < 100 ||
+		       sizeof(struct injector_block) + OS_ALLOC_HEADER ==
+			       OS_ALLOC_MAPPED,
+	       "a block is not what is mapped");
+
 static struct injector_block *block_create(uint64_t base)
 {
-	struct injector_block *block = calloc(1, sizeof *block);
+	struct injector_block *block = os_alloc(sizeof *block);
 
 	if (block)
 		block->base = base;
@@ -28,7 +33,7 @@ static struct injector_block *block_create(uint64_t base)
 
 static void block_release(struct rcu_deferred *deferred)
 {
-	free(deferred);
+	os_free(deferred);
 }
 
 int injector_init(struct injector *injector, uint64_t capacity, uint64_t first)
@@ -54,7 +59,7 @@ void injector_fini(struct injector *injector)
 		struct injector_block *next = atomic_load_explicit(
 			&block->next, memory_order_relaxed);
 
-		free(block);
+		os_free(block);
 		block = next;
 	}
 }
@@ -79,7 +84,7 @@ static struct injector_block *next_block(struct injector_block *block)
 						    memory_order_release,
 						    memory_order_acquire))
 		return new;
-	free(new);
+	os_free(new);
 	return next;
 }
 

@@ -26,8 +26,8 @@
 
 #include "os/alloc.h"
 
-#ifndef INJECTOR_BLOCK_SLOTS
-#define INJECTOR_BLOCK_SLOTS 254u /* models make it tiny */
+#ifndef INJECTOR_BLOCK_SLOTS /* models make it tiny */
+#define INJECTOR_BLOCK_SLOTS 8172u
 #endif
 
 struct injector_block;

@@ -75,16 +75,19 @@ void fork_run_stolen(struct worker *worker, uintptr_t word)
 		parker_notify(&owner->parker);
 }
 
-/* Fills in what thieves need of the private forks, which may soon be public. */
+/*
+ * Fills in what thieves need of the private forks, which may soon be public.
+ * Those below a submitted task have been public, and have it.
+ */
 void fork_prepare(struct worker *worker)
 {
 	struct wsrt_worker *end = &worker->deque.end;
 
-	for (uintptr_t *slot = end->floor; slot != end->bottom; slot++) {
-		uintptr_t word = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	for (uintptr_t *slot = end->bottom; slot != end->floor; slot--) {
+		uintptr_t word = __atomic_load_n(slot - 1, __ATOMIC_RELAXED);
 
 		if (!(word & DEQUE_SINGLE))
-			continue;
+			break;
 
 		struct wsrt_fork *fork = fork_of(word);
 

@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/sized.h"
 #include "os/clock.h"
 #include "os/futex.h"
-#include "os/numa.h"
 #include "os/rcu.h"
 #include "os/thread.h"
 #include "sched/pool.h"
@@ -28,7 +28,7 @@ static int env_workers(uint32_t *ret_count)
 	const char *text = secure_getenv("WSRT_WORKERS");
 	char *end;
 
-	if (!text)
+	if (!text || !*text)
 		return 0;
 	errno = 0;
 
@@ -178,14 +178,14 @@ static void free_worker(struct worker *worker)
 	victims_fini(&worker->victims);
 	free(worker->last_victims);
 	deque_fini(&worker->deque);
-	os_free_on_node(worker);
+	os_free(worker);
 }
 
 static void free_node(struct node *node)
 {
 	for (unsigned p = 0; p < PRIORITY_COUNT; p++)
 		injector_fini(&node->shards[p]);
-	os_free_on_node(node);
+	os_free(node);
 }
 
 /* Of a pool without threads, however far it was built. */
@@ -201,7 +201,7 @@ static void free_pool(struct wsrt_pool *pool)
 	free(pool->cpus);
 	wsrt_topology_destroy(pool->topology);
 	pthread_mutex_destroy(&pool->lock);
-	free(pool);
+	os_free(pool);
 }
 
 /* Tells all workers to leave once they find no work, and waits for them. */

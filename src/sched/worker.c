@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include "base/random.h"
 #include "os/clock.h"

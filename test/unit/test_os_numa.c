@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "os/alloc.h"
 #include "os/numa.h"
 
 #define NODE_DIR "/sys/devices/system/node/"
@@ -143,9 +144,9 @@ START_TEST(alloc_is_zeroed_and_aligned)
 			ck_assert_uint_eq((uintptr_t)memory % 64, 0);
 			ck_assert(is_zero(memory, sizes[k]));
 			memset(memory, 0xff, sizes[k]);
-			os_free_on_node(memory);
+			os_free(memory);
 		}
-	os_free_on_node(NULL);
+	os_free(NULL);
 }
 END_TEST
 
@@ -162,7 +163,7 @@ START_TEST(alloc_prefers_the_node)
 		ck_assert_int_eq(policy, MPOL_PREFERRED);
 		ck_assert_uint_eq(nodes[0], 1);
 	}
-	os_free_on_node(memory);
+	os_free(memory);
 }
 END_TEST
 
