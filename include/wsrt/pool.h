@@ -46,7 +46,8 @@ struct wsrt_pool_config {
 	 * the environment, else the CPUs that the process may use. */
 	uint32_t worker_count;
 	/** How long an idle worker searches before it sleeps, in ns, at most
-	 * 10^9. Default 20000; 1 is as good as none. */
+	 * 10^9. Default 20000; 1 is as good as none. A worker that has just
+	 * slept for longer than this skips the search once. */
 	uint32_t spin_ns;
 	/** Stack of each worker. Default 1 MiB, or RLIMIT_STACK if larger and
 	 * limited; rounded up to whole pages. -EINVAL under the system's

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* No release has a struct so large; a size that was never set may be any. */
+#define SIZE_LIMIT 4096
+
 static size_t size_of(const void *sized)
 {
 	size_t size;
@@ -18,7 +21,8 @@ static int check(const void *theirs, size_t size, size_t size_first)
 	size_t size_theirs = size_of(theirs);
 	const unsigned char *byte = theirs;
 
-	if (size_theirs < size_first || size_theirs % sizeof(void *) != 0)
+	if (size_theirs < size_first || size_theirs > SIZE_LIMIT ||
+	    size_theirs % sizeof(void *) != 0)
 		return -EINVAL;
 	for (size_t i = size; i < size_theirs; i++)
 		if (byte[i] != 0)

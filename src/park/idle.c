@@ -22,6 +22,10 @@ static unsigned count_words(const unsigned *nodes, unsigned worker_count,
 		ret_first[node] = words;
 		words += (workers + BITS - 1) / BITS;
 	}
+	/* The last nodes may be without workers: there any word will do. */
+	for (unsigned node = 0; node < node_count; node++)
+		if (ret_first[node] == words)
+			ret_first[node] = 0;
 	return words;
 }
 
@@ -50,6 +54,10 @@ void idle_fini(struct idle_set *set)
 	free(set->node_words);
 	os_free(set->words);
 	free(set->parkers);
+	/* Whoever builds a pool ends all of it when a part fails. */
+	set->node_words = NULL;
+	set->words = NULL;
+	set->parkers = NULL;
 }
 
 void idle_add(struct idle_set *set, struct parker *parker, unsigned node)

@@ -60,11 +60,8 @@ static void place(struct deque *deque, uint32_t index)
 	deque->lap = index & ~(buffer->capacity - 1);
 }
 
-/*
- * Where the next push must be slow: at the end of the buffer, or a slot before
- * it runs into @top. Whatever a thief asked is forgotten.
- */
-static void set_limit(struct deque *deque, uint32_t top)
+/* A slot before a push runs into @top, or the end of the buffer. */
+static uintptr_t *limit_of(struct deque *deque, uint32_t top)
 {
 	struct deque_buffer *buffer = deque->buffer_own;
 	uint32_t full = top + buffer->capacity - 1 - deque_bottom(deque);
@@ -72,7 +69,22 @@ static void set_limit(struct deque *deque, uint32_t top)
 
 	if (full < (uint32_t)(end - deque->end.bottom))
 		end = deque->end.bottom + full;
-	__atomic_store_n(&deque->end.limit, end, __ATOMIC_RELAXED);
+	return end;
+}
+
+/* Where the next push must be slow. Whatever a thief asked is forgotten. */
+static void set_limit(struct deque *deque, uint32_t top)
+{
+	__atomic_store_n(&deque->end.limit, limit_of(deque, top),
+			 __ATOMIC_RELAXED);
+}
+
+/* The same, but a wish stays: who asked may be asleep, and not ask again. */
+static void move_limit(struct deque *deque, uint32_t top)
+{
+	if (!__atomic_exchange_n(&deque->end.limit, limit_of(deque, top),
+				 __ATOMIC_RELAXED))
+		__atomic_store_n(&deque->end.limit, NULL, __ATOMIC_RELAXED);
 }
 
 int deque_init_at(struct deque *deque, uint32_t index, uint32_t capacity)
@@ -408,7 +420,7 @@ void deque_realign(struct deque *deque)
 	/* Release, as (P): pairs with (S). */
 	atomic_store_explicit(&deque->split, next, memory_order_release);
 	place(deque, next);
-	set_limit(deque, next);
+	move_limit(deque, next);
 	deque_check(deque);
 }
 
@@ -431,5 +443,5 @@ void deque_trim(struct deque *deque, bool all)
 	if (!new)
 		return; /* the large one serves on */
 	replace_buffer(deque, bottom, new);
-	set_limit(deque, bottom);
+	move_limit(deque, bottom);
 }

@@ -126,6 +126,7 @@ static int add_worker(struct wsrt_pool *pool, unsigned index)
 	worker->index = index;
 	worker->node = node;
 	worker->random = index + 1;
+	worker->patience_ns = pool->config.spin_ns;
 	idle_add(&pool->idle, &worker->parker, node);
 
 	int error = victims_init(&worker->victims, pool->topology, pool->cpus,

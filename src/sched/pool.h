@@ -53,6 +53,7 @@ struct worker {
 	struct victims victims;			     /* I */
 	unsigned *last_victims; /* O for each tier: whom it robbed last */
 	uint64_t random;	/* O */
+	uint32_t patience_ns;	/* O how long to search */
 	unsigned picks;		/* O since the last fair one */
 	unsigned inline_forks;	/* O run at once, and not joined yet */
 	bool old_first;		/* O what the next fair pick tries first */

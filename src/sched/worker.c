@@ -273,16 +273,20 @@ void worker_rest(unsigned step)
 		sched_yield();
 }
 
-/* Rounds until the spin budget is gone; a lost race is no reason to stop. */
+/*
+ * Rounds until the worker's patience is gone; a lost race is no reason to stop.
+ * It yields from the start: a task that came in meanwhile is found by the next
+ * round, and the thread that will bring it may need this very CPU.
+ */
 static uintptr_t search(struct worker *worker)
 {
 	uint64_t end = 0;
 
-	for (unsigned step = 0;;) {
+	for (unsigned step = SPIN_STEPS;;) {
 		bool retry;
 		uintptr_t word = search_round(worker, &retry);
 
-		if (word)
+		if (word || (!retry && !worker->patience_ns))
 			return word;
 		if (retry)
 			continue;
@@ -290,7 +294,7 @@ static uintptr_t search(struct worker *worker)
 		uint64_t now = os_clock_ns();
 
 		if (!end)
-			end = now + worker->pool->config.spin_ns;
+			end = now + worker->patience_ns;
 		if (now >= end)
 			return 0;
 		worker_rest(step++);
@@ -334,6 +338,22 @@ static bool stopping(struct worker *worker)
 				    memory_order_seq_cst);
 }
 
+/*
+ * Who sleeps for longer than it would have searched learns that work is rare,
+ * and goes back to sleep at once when next it runs dry: the thread that waits
+ * for its result gets the CPU the sooner.
+ */
+static void sleep_and_learn(struct worker *worker)
+{
+	uint32_t spin_ns = worker->pool->config.spin_ns;
+	uint64_t begin = os_clock_ns();
+
+	count_add(&worker->counts.parks, 1);
+	idle_sleep(&worker->parker);
+	count_add(&worker->counts.wakes, 1);
+	worker->patience_ns = os_clock_ns() - begin < spin_ns ? spin_ns : 0;
+}
+
 /* Sleeps, unless there is work after all. A searcher when it returns. */
 static void park(struct worker *worker, bool searching)
 {
@@ -350,9 +370,7 @@ static void park(struct worker *worker, bool searching)
 	}
 	if (last)
 		tell_quiet(pool);
-	count_add(&worker->counts.parks, 1);
-	idle_sleep(&worker->parker);
-	count_add(&worker->counts.wakes, 1);
+	sleep_and_learn(worker);
 }
 
 /* Finds work or sleeps until there is some; 0 when it is time to leave. */
