@@ -47,7 +47,7 @@ struct wsrt_pool_config {
 	uint32_t worker_count;
 	/** How long an idle worker searches before it sleeps, in ns, at most
 	 * 10^9. Default 20000; 1 is as good as none. A worker that has just
-	 * slept for longer than this skips the search once. */
+	 * slept for four times as long skips the search once. */
 	uint32_t spin_ns;
 	/** Stack of each worker. Default 1 MiB, or RLIMIT_STACK if larger and
 	 * limited; rounded up to whole pages. -EINVAL under the system's

@@ -29,6 +29,11 @@ static uintptr_t *slot_of(struct deque_buffer *buffer, uint32_t index)
 	return &buffer->slots[index & (buffer->capacity - 1)];
 }
 
+static uintptr_t read_slot(struct deque_buffer *buffer, uint32_t index)
+{
+	return __atomic_load_n(slot_of(buffer, index), __ATOMIC_RELAXED);
+}
+
 static struct deque_buffer *buffer_create(uint32_t capacity)
 {
 	struct deque_buffer *buffer =
@@ -215,6 +220,23 @@ bool deque_make_room(struct deque *deque)
 	return true;
 }
 
+/*
+ * Where to put split so as to take back some of [top, end): the newest word,
+ * and with it as many more as have DEQUE_SINGLE, up to half of all.
+ */
+static uint32_t split_for_reclaim(struct deque_buffer *buffer, uint32_t top,
+				  uint32_t end)
+{
+	uint32_t lowest = top + (end - top) / 2, split = end;
+
+	do
+		split--;
+	while (split != lowest &&
+	       (read_slot(buffer, split) & read_slot(buffer, split - 1) &
+		DEQUE_SINGLE));
+	return split;
+}
+
 bool deque_reclaim(struct deque *deque)
 {
 	struct deque_buffer *buffer = deque->buffer_own;
@@ -223,10 +245,12 @@ bool deque_reclaim(struct deque *deque)
 	uint32_t end = deque_bottom(deque);
 	uint32_t top = top_index(
 		atomic_load_explicit(&deque->top, memory_order_relaxed));
-	uint32_t split = top + (end - top) / 2;
 
 	if (top == end)
 		return false;
+
+	uint32_t split = split_for_reclaim(buffer, top, end);
+
 	if (index_before(split, lap))
 		split = lap;
 
@@ -271,11 +295,6 @@ static bool claim(struct deque *deque, uint64_t top, unsigned count)
 	return atomic_compare_exchange_strong_explicit(&deque->top, &top, next,
 						       memory_order_acq_rel,
 						       memory_order_relaxed);
-}
-
-static uintptr_t read_slot(struct deque_buffer *buffer, uint32_t index)
-{
-	return __atomic_load_n(slot_of(buffer, index), __ATOMIC_RELAXED);
 }
 
 /* Reads up to @max words from @top on, but a DEQUE_SINGLE only alone. */

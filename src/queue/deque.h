@@ -44,7 +44,12 @@
 #endif
 #define DEQUE_CAPACITY_MAX (1u << 30)
 
-/* A word with this bit is taken singly, never as part of a batch. */
+/*
+ * A word with this bit is stolen singly, never as part of a batch. And it may
+ * be private for as long as the owner likes, while a word without it must not
+ * be hidden again once published: who runs one task for long must not keep
+ * others from running the next.
+ */
 #define DEQUE_SINGLE 1u
 
 #define DEQUE_RETRY (-1)
@@ -80,7 +85,10 @@ void deque_fini(struct deque *deque);
  */
 bool deque_make_room(struct deque *deque);
 
-/* Takes back the newer half of the public part; false when that is empty. */
+/*
+ * Takes back the newest word of the public part, or several, but of words with
+ * DEQUE_SINGLE only; false when it is empty.
+ */
 bool deque_reclaim(struct deque *deque);
 
 /* Owner: adds a word (not 0), private for now. False without memory. */

@@ -226,7 +226,7 @@ static void wait(struct worker *worker, struct wsrt_fork *fork)
 			end = now + worker->pool->config.spin_ns;
 		if (now >= end)
 			sleep_until_done(worker, fork);
-		worker_rest(step++);
+		worker_rest(worker, step++);
 	}
 }
 

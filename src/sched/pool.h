@@ -105,7 +105,7 @@ extern _Thread_local struct worker *worker_self;
 /* worker.c */
 void *worker_main(void *argument);
 /* A rest between looks for work: longer from step to step, up to a limit. */
-void worker_rest(unsigned step);
+void worker_rest(struct worker *worker, unsigned step);
 
 /* A task is there for anyone to take: wakes a worker if none looks for it. */
 static inline void pool_notify(struct wsrt_pool *pool, unsigned node)

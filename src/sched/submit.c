@@ -16,13 +16,21 @@
 /* Words handed to the injector at once. */
 #define CHUNK 64u
 
+/* The calling thread as a worker of @pool; NULL when it is none. */
+static inline struct worker *self_in(struct wsrt_pool *pool)
+{
+	struct worker *worker = worker_self;
+
+	return worker && worker->pool == pool ? worker : NULL;
+}
+
 static unsigned node_of_thread(struct wsrt_pool *pool)
 {
 	static _Thread_local int cpu_first; /* CPU + 1; 0: not asked yet */
 
 	if (pool->node_count == 1)
 		return 0;
-	if (worker_self && worker_self->pool == pool)
+	if (self_in(pool))
 		return worker_self->node;
 	if (!cpu_first)
 		cpu_first = os_cpu_current() + 1;
@@ -73,7 +81,7 @@ static int wait_for_room(struct wsrt_pool *pool, struct injector *shard,
 static int inject(struct wsrt_pool *pool, const uintptr_t *words,
 		  unsigned count, enum wsrt_priority priority)
 {
-	bool inside = worker_self && worker_self->pool == pool;
+	bool inside = self_in(pool);
 	unsigned node = node_of_thread(pool);
 	struct injector *shard = &pool->nodes[node]->shards[priority];
 	int pushed = injector_push(shard, words, count, inside);
@@ -117,59 +125,20 @@ static bool valid(const struct wsrt_task *task)
 	return task && task->run && !((uintptr_t)task & DEQUE_SINGLE);
 }
 
-/* The caller's deque, when it is a worker of @pool and has room. */
-static bool push_own(struct wsrt_pool *pool, struct wsrt_task *task)
+/* To the deque of the worker that calls: how many, fewer without memory. */
+static inline size_t push_own(struct worker *worker,
+			      struct wsrt_task *const *tasks, size_t count)
 {
-	struct worker *worker = worker_self;
-
-	if (!worker || worker->pool != pool)
-		return false;
-	if (worker->deque.end.bottom != worker->deque.end.floor)
-		fork_prepare(worker);
-	return deque_push(&worker->deque, (uintptr_t)task);
-}
-
-static void publish_own(struct wsrt_pool *pool, uint64_t count)
-{
-	struct worker *worker = worker_self;
-
-	deque_publish(&worker->deque);
-	count_add(&worker->counts.submitted, count);
-	pool_notify(pool, worker->node);
-}
-
-int wsrt_pool_submit(struct wsrt_pool *pool, struct wsrt_task *task,
-		     const struct wsrt_submit_options *options)
-{
-	enum wsrt_priority priority = WSRT_PRIORITY_NORMAL;
-	int error = 0;
-
-	if (!pool || !valid(task))
-		return -EINVAL;
-	if (options)
-		error = read_options(pool, options, &priority);
-	if (error)
-		return error;
-	if (priority == WSRT_PRIORITY_NORMAL && push_own(pool, task)) {
-		publish_own(pool, 1);
-		return 0;
-	}
-
-	uintptr_t word = (uintptr_t)task;
-	int pushed = inject(pool, &word, 1, priority);
-
-	return pushed < 0 ? pushed : 0;
-}
-
-static size_t push_all_own(struct wsrt_pool *pool,
-			   struct wsrt_task *const *tasks, size_t count)
-{
+	struct deque *deque = &worker->deque;
 	size_t done = 0;
 
-	while (done < count && push_own(pool, tasks[done]))
+	if (deque->end.bottom != deque->end.floor)
+		fork_prepare(worker);
+	while (done < count && deque_push(deque, (uintptr_t)tasks[done]))
 		done++;
-	if (done)
-		publish_own(pool, done);
+	deque_publish(deque);
+	count_add(&worker->counts.submitted, done);
+	pool_notify(worker->pool, worker->node);
 	return done;
 }
 
@@ -197,12 +166,48 @@ static ssize_t inject_all(struct wsrt_pool *pool,
 	return (ssize_t)done;
 }
 
+static ssize_t submit_all(struct wsrt_pool *pool,
+			  struct wsrt_task *const *tasks, size_t count,
+			  enum wsrt_priority priority)
+{
+	struct worker *worker = self_in(pool);
+	size_t done = 0;
+
+	if (worker && priority == WSRT_PRIORITY_NORMAL && count)
+		done = push_own(worker, tasks, count);
+	if (done == count)
+		return (ssize_t)done;
+
+	ssize_t rest = inject_all(pool, tasks + done, count - done, priority);
+
+	if (rest < 0)
+		return done ? (ssize_t)done : rest;
+	return (ssize_t)done + rest;
+}
+
+int wsrt_pool_submit(struct wsrt_pool *pool, struct wsrt_task *task,
+		     const struct wsrt_submit_options *options)
+{
+	enum wsrt_priority priority = WSRT_PRIORITY_NORMAL;
+	int error = 0;
+
+	if (!pool || !valid(task))
+		return -EINVAL;
+	if (options)
+		error = read_options(pool, options, &priority);
+	if (error)
+		return error;
+
+	ssize_t taken = submit_all(pool, &task, 1, priority);
+
+	return taken < 0 ? (int)taken : 0;
+}
+
 ssize_t wsrt_pool_submit_batch(struct wsrt_pool *pool,
 			       struct wsrt_task *const *tasks, size_t count,
 			       const struct wsrt_submit_options *options)
 {
 	enum wsrt_priority priority = WSRT_PRIORITY_NORMAL;
-	size_t done = 0;
 	int error = 0;
 
 	if (!pool || (!tasks && count) || count > SSIZE_MAX)
@@ -214,10 +219,5 @@ ssize_t wsrt_pool_submit_batch(struct wsrt_pool *pool,
 		error = read_options(pool, options, &priority);
 	if (error)
 		return error;
-	if (priority == WSRT_PRIORITY_NORMAL)
-		done = push_all_own(pool, tasks, count);
-
-	ssize_t rest = inject_all(pool, tasks + done, count - done, priority);
-
-	return rest < 0 && !done ? rest : (ssize_t)done + (rest > 0 ? rest : 0);
+	return submit_all(pool, tasks, count, priority);
 }

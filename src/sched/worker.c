@@ -147,7 +147,7 @@ static uintptr_t pick(struct worker *worker)
 {
 	uintptr_t word = 0;
 
-	if (++worker->picks >= FAIR_PICKS)
+	if (__builtin_expect(++worker->picks >= FAIR_PICKS, 0))
 		word = pick_fair(worker);
 	if (!word)
 		word = take_priority(worker, WSRT_PRIORITY_HIGH);
@@ -254,13 +254,16 @@ static uintptr_t search_round(struct worker *worker, bool *ret_retry)
 /*
  * First it spins, then it yields its CPU, up to about 16 us: without that a
  * searcher keeps off the very thread it waits for, when that one was put on
- * the same CPU.
+ * the same CPU. What is injected on its node ends the rest.
  */
 #define SPIN_STEPS 3u
 #define YIELD_STEPS 4u
 
-void worker_rest(unsigned step)
+void worker_rest(struct worker *worker, unsigned step)
 {
+	struct injector *injector = &worker->pool->nodes[worker->node]
+					     ->shards[WSRT_PRIORITY_NORMAL];
+
 	if (step < SPIN_STEPS) {
 		for (unsigned i = 0; i < 1u << step; i++)
 			os_pause();
@@ -269,20 +272,16 @@ void worker_rest(unsigned step)
 	step -= SPIN_STEPS;
 	if (step > YIELD_STEPS)
 		step = YIELD_STEPS;
-	for (unsigned i = 0; i < 1u << step; i++)
+	for (unsigned i = 0; i < 1u << step && injector_drained(injector); i++)
 		sched_yield();
 }
 
-/*
- * Rounds until the worker's patience is gone; a lost race is no reason to stop.
- * It yields from the start: a task that came in meanwhile is found by the next
- * round, and the thread that will bring it may need this very CPU.
- */
+/* Rounds until the worker's patience is gone; a lost race is no reason to stop. */
 static uintptr_t search(struct worker *worker)
 {
 	uint64_t end = 0;
 
-	for (unsigned step = SPIN_STEPS;;) {
+	for (unsigned step = 0;;) {
 		bool retry;
 		uintptr_t word = search_round(worker, &retry);
 
@@ -297,7 +296,7 @@ static uintptr_t search(struct worker *worker)
 			end = now + worker->patience_ns;
 		if (now >= end)
 			return 0;
-		worker_rest(step++);
+		worker_rest(worker, step++);
 	}
 }
 
@@ -339,10 +338,12 @@ static bool stopping(struct worker *worker)
 }
 
 /*
- * Who sleeps for longer than it would have searched learns that work is rare,
- * and goes back to sleep at once when next it runs dry: the thread that waits
- * for its result gets the CPU the sooner.
+ * Who slept for much longer than it would have searched, the time to wake up
+ * apart, learns that work is rare, and goes back to sleep at once when next it
+ * runs dry: the thread that waits for its result gets the CPU the sooner.
  */
+#define RARE 4u
+
 static void sleep_and_learn(struct worker *worker)
 {
 	uint32_t spin_ns = worker->pool->config.spin_ns;
@@ -351,7 +352,9 @@ static void sleep_and_learn(struct worker *worker)
 	count_add(&worker->counts.parks, 1);
 	idle_sleep(&worker->parker);
 	count_add(&worker->counts.wakes, 1);
-	worker->patience_ns = os_clock_ns() - begin < spin_ns ? spin_ns : 0;
+	bool rare = os_clock_ns() - begin > (uint64_t)RARE * spin_ns;
+
+	worker->patience_ns = rare ? 0 : spin_ns;
 }
 
 /* Sleeps, unless there is work after all. A searcher when it returns. */
