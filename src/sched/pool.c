@@ -205,11 +205,20 @@ static void free_pool(struct wsrt_pool *pool)
 	os_free(pool);
 }
 
+void pool_tell_quiet(struct wsrt_pool *pool)
+{
+	/* (T) Release: pairs with (W) in wait_quiet(). */
+	atomic_fetch_add_explicit(&pool->quiet_word, 1, memory_order_release);
+	os_futex_wake(&pool->quiet_word, INT_MAX);
+}
+
 /* Tells all workers to leave once they find no work, and waits for them. */
 static void stop_workers(struct wsrt_pool *pool)
 {
 	/* (O) Seq_cst: pairs with (U) in stopping(). */
 	atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
+	/* Whoever else waits for quiet will not see it any more. */
+	pool_tell_quiet(pool);
 	while (idle_wake(&pool->idle, 0))
 		;
 	while (pool->running > 0)
@@ -317,17 +326,24 @@ static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
 	submit_room_made(pool);
 }
 
+/* Quiet, or found quiet by another thread, which has sent the workers home. */
+static bool over(struct wsrt_pool *pool)
+{
+	return atomic_load_explicit(&pool->stopping, memory_order_relaxed) ||
+	       pool_quiet(pool);
+}
+
 static int wait_quiet(struct wsrt_pool *pool, const struct timespec *deadline)
 {
 	for (;;) {
-		/* (W) Acquire: pairs with the release in tell_quiet(). */
+		/* (W) Acquire: pairs with (T) in pool_tell_quiet(). */
 		uint32_t word = atomic_load_explicit(&pool->quiet_word,
 						     memory_order_acquire);
 
-		if (pool_quiet(pool))
+		if (over(pool))
 			return 0;
 		if (os_futex_wait(&pool->quiet_word, word, deadline))
-			return pool_quiet(pool) ? 0 : -ETIMEDOUT;
+			return over(pool) ? 0 : -ETIMEDOUT;
 	}
 }
 

@@ -56,7 +56,7 @@ struct worker {
 	uint32_t patience_ns;	/* O how long to search */
 	unsigned picks;		/* O since the last fair one */
 	unsigned inline_forks;	/* O run at once, and not joined yet */
-	bool old_first;		/* O what the next fair pick tries first */
+	unsigned fair_turns;	/* O fair picks so far */
 	struct counters counts;
 	pthread_t thread; /* I */
 
@@ -116,6 +116,8 @@ static inline void pool_notify(struct wsrt_pool *pool, unsigned node)
 
 /* pool.c: whether all work is done. Exact once closing. */
 bool pool_quiet(struct wsrt_pool *pool);
+/* Wakes those who wait for that. */
+void pool_tell_quiet(struct wsrt_pool *pool);
 
 /* lives.c: all pools of the process, for fork(). */
 int lives_add(struct wsrt_pool *pool);

@@ -71,6 +71,9 @@ static uintptr_t keep_rest(struct worker *worker, const uintptr_t *words,
 	for (unsigned i = 1; i < count; i++)
 		deque_push(&worker->deque, words[fifo ? i : count - i]);
 	deque_publish(&worker->deque);
+	/* They were nowhere to be seen for a moment, in which whoever looked
+	 * fell asleep. */
+	pool_notify(worker->pool, worker->node);
 	return words[0];
 }
 
@@ -126,18 +129,25 @@ static uintptr_t pop_own(struct worker *worker)
 	return deque_pop(&worker->deque);
 }
 
+/*
+ * Background tasks have every second turn, lest they take all; the injector and
+ * the old end share the others, and what background leaves.
+ */
 static uintptr_t pick_fair(struct worker *worker)
 {
-	uintptr_t word = take_priority(worker, WSRT_PRIORITY_BACKGROUND);
+	unsigned turn = ++worker->fair_turns;
+	bool old_first = turn & 2;
+	uintptr_t word = 0;
 
-	worker->picks = 0;
-	worker->old_first = !worker->old_first;
-	if (!word && worker->old_first)
+	worker->picks = turn & 1; /* two turns in FAIR_PICKS, which is odd */
+	if (turn & 1)
+		word = take_priority(worker, WSRT_PRIORITY_BACKGROUND);
+	if (!word && old_first)
 		word = deque_pop_oldest(&worker->deque);
 	if (!word)
 		word = take_injected(worker, worker->node, WSRT_PRIORITY_NORMAL,
 				     1);
-	if (!word && !worker->old_first)
+	if (!word && !old_first)
 		word = deque_pop_oldest(&worker->deque);
 	return word;
 }
@@ -147,7 +157,7 @@ static uintptr_t pick(struct worker *worker)
 {
 	uintptr_t word = 0;
 
-	if (__builtin_expect(++worker->picks >= FAIR_PICKS, 0))
+	if (__builtin_expect(++worker->picks > FAIR_PICKS / 2, 0))
 		word = pick_fair(worker);
 	if (!word)
 		word = take_priority(worker, WSRT_PRIORITY_HIGH);
@@ -324,9 +334,7 @@ static void tell_quiet(struct wsrt_pool *pool)
 	 * us all asleep, or we see that it waits. */
 	if (!atomic_load_explicit(&pool->closing, memory_order_seq_cst))
 		return;
-	/* Release: pairs with the acquire in wait_quiet(). */
-	atomic_fetch_add_explicit(&pool->quiet_word, 1, memory_order_release);
-	os_futex_wake(&pool->quiet_word, 1 << 30);
+	pool_tell_quiet(pool);
 }
 
 static bool stopping(struct worker *worker)
@@ -363,8 +371,6 @@ static void park(struct worker *worker, bool searching)
 	struct wsrt_pool *pool = worker->pool;
 
 	deque_trim(&worker->deque, true);
-	atomic_store_explicit(&worker->counts.running, NULL,
-			      memory_order_relaxed);
 	bool last = idle_fall_asleep(&pool->idle, &worker->parker, searching);
 
 	if (stopping(worker) || (last && look(pool))) {
@@ -384,6 +390,8 @@ static uintptr_t find(struct worker *worker)
 	uintptr_t word = 0;
 
 	count_add(&worker->counts.searches, 1);
+	atomic_store_explicit(&worker->counts.running, NULL,
+			      memory_order_relaxed);
 	for (;;) {
 		if (searching)
 			word = search(worker);
