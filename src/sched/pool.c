@@ -212,6 +212,13 @@ void pool_tell_quiet(struct wsrt_pool *pool)
 	os_futex_wake(&pool->quiet_word, INT_MAX);
 }
 
+static void close_shards(struct wsrt_pool *pool)
+{
+	for (unsigned i = 0; i < pool->node_count; i++)
+		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
+			injector_close(&pool->nodes[i]->shards[p]);
+}
+
 /* Tells all workers to leave once they find no work, and waits for them. */
 static void stop_workers(struct wsrt_pool *pool)
 {
@@ -234,6 +241,7 @@ static int start_workers(struct wsrt_pool *pool)
 					    worker_main, worker);
 
 		if (error) {
+			close_shards(pool); /* hooks may know the pool */
 			stop_workers(pool);
 			return error;
 		}
@@ -317,9 +325,7 @@ static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
 	if (mode == WSRT_SHUTDOWN_CANCEL)
 		atomic_store_explicit(&pool->task_status, -ECANCELED,
 				      memory_order_relaxed);
-	for (unsigned i = 0; i < pool->node_count; i++)
-		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
-			injector_close(&pool->nodes[i]->shards[p]);
+	close_shards(pool);
 	/* (C) Seq_cst: pairs with (Q) in tell_quiet(). */
 	atomic_store_explicit(&pool->closing, true, memory_order_seq_cst);
 	/* Producers asleep for want of room learn that there is none. */

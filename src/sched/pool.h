@@ -57,6 +57,7 @@ struct worker {
 	unsigned picks;		/* O since the last fair one */
 	unsigned inline_forks;	/* O run at once, and not joined yet */
 	unsigned fair_turns;	/* O fair picks so far */
+	bool leaving;		/* O runs no task any more */
 	struct counters counts;
 	pthread_t thread; /* I */
 

@@ -16,12 +16,14 @@
 /* Words handed to the injector at once. */
 #define CHUNK 64u
 
-/* The calling thread as a worker of @pool; NULL when it is none. */
+/* The calling thread as a worker of @pool; NULL when it is none, or in its stop
+ * hook: nobody would run the task. */
 static inline struct worker *self_in(struct wsrt_pool *pool)
 {
 	struct worker *worker = worker_self;
 
-	return worker && worker->pool == pool ? worker : NULL;
+	return worker && worker->pool == pool && !worker->leaving ? worker
+								  : NULL;
 }
 
 static unsigned node_of_thread(struct wsrt_pool *pool)

@@ -460,6 +460,7 @@ void *worker_main(void *argument)
 	if (config->worker_start)
 		config->worker_start(config->hook_arg, worker->index);
 	work(worker);
+	worker->leaving = true;
 	if (config->worker_stop)
 		config->worker_stop(config->hook_arg, worker->index);
 	worker_self = NULL;

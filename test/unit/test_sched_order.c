@@ -420,7 +420,8 @@ static void expect_late_within(unsigned limit)
 	unsigned after = atomic_load(&handoffs); /* it is in by now */
 
 	ck_assert(await(&late.ran, 1));
-	ck_assert_uint_le(atomic_load(&late.at), after + limit);
+	/* And one or two that were picked before it could be seen. */
+	ck_assert_uint_le(atomic_load(&late.at), after + limit + 2);
 }
 
 /* Keeps the background shard full for as long as the game goes on. */
