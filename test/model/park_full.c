@@ -53,5 +53,5 @@ static void check(void)
 
 int main(void)
 {
-	return model_main(&(struct model){ 3, setup, play, check });
+	return model_main(&(struct model){3, setup, play, check});
 }
