@@ -79,9 +79,10 @@ static struct injector_block *next_block(struct injector_block *block)
 
 	if (!new)
 		return NULL;
-	/* (L) Release: pairs with (N). */
+	/* (L) Release: pairs with (N). Acquire, as (N), when another was first;
+	 * C17 wants the success no weaker. */
 	if (atomic_compare_exchange_strong_explicit(&block->next, &next, new,
-						    memory_order_release,
+						    memory_order_acq_rel,
 						    memory_order_acquire))
 		return new;
 	os_free(new);
