@@ -169,8 +169,14 @@ void rcu_reclaimer_put(void)
 	pthread_mutex_unlock(&reclaimer.lock);
 }
 
+/*
+ * liburcu 0.13 leaves one lock as it was, that of registering a reader: another
+ * thread may hold it. The child's only thread shall not need it.
+ */
 void rcu_before_fork(void)
 {
+	rcu_read_begin();
+	rcu_read_end();
 	pthread_mutex_lock(&reclaimer.lock);
 	urcu_bp_before_fork();
 }

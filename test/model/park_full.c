@@ -4,6 +4,8 @@
  * and the worker that makes it: neither may sleep on. All code is the library's
  * own.
  */
+#define GET_UPS_MAX 1u
+
 #include "pool.h"
 
 #define TASKS 2u

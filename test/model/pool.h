@@ -9,7 +9,9 @@
 
 #define DEQUE_CAPACITY_MIN 4u
 #define INJECTOR_BLOCK_SLOTS 4u
+#ifndef GET_UPS_MAX
 #define GET_UPS_MAX 4u
+#endif
 
 #include "model.h"
 

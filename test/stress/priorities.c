@@ -86,13 +86,12 @@ static void start(struct player *players, unsigned count,
 	});
 	atomic_store(&turns, 0);
 	atomic_store(&playing, true);
-	for (unsigned i = 0; i < count; i++) {
-		/* In pairs, each of which is one task that is about. */
+	for (unsigned i = 0; i < count; i++)
 		players[i] = (struct player){
 			{.run = play}, &players[i ^ 1], priority};
-		if (i % 2 == 0)
-			submit(&players[i].task, priority);
-	}
+	/* Of each pair one is about. */
+	for (unsigned i = 0; i < count; i += 2)
+		submit(&players[i].task, priority);
 }
 
 static void end(void)
