@@ -25,8 +25,9 @@
  * fib_run() finds its struct by wsrt_container_of(), calls fib(), and
  * stores the value.
  *
- * A body that runs long between two forks keeps what it forked before to
- * itself for that long.
+ * The worker looks whether others want its forks at each fork and each join: a
+ * body that runs long in between keeps what it forked before to itself for that
+ * long.
  */
 #ifndef WSRT_FORK_H
 #define WSRT_FORK_H
@@ -81,8 +82,8 @@ WSRT_API int wsrt_join_slow(struct wsrt_worker *worker, struct wsrt_fork *fork);
  * wsrt_worker_current() - the worker whose task the caller runs in
  *
  * Costs a call: ask once a task, then pass it on.
- * Return: NULL outside tasks, and when the library loaded is not laid out as
- * this header says.
+ * Return: NULL outside tasks and hooks, and when the library loaded is not laid
+ * out as this header says.
  * Since: 0.1
  */
 static inline struct wsrt_worker *wsrt_worker_current(void)
@@ -128,8 +129,9 @@ static inline void wsrt_join(struct wsrt_worker *worker, struct wsrt_fork *fork,
 			     wsrt_fork_fn *run)
 {
 	uintptr_t *bottom = worker->bottom;
+	uintptr_t *limit = __atomic_load_n(&worker->limit, __ATOMIC_RELAXED);
 
-	if (__builtin_expect(bottom != worker->floor, 1)) {
+	if (__builtin_expect((bottom != worker->floor) & (limit != NULL), 1)) {
 		/* The newest that is private is this one: joins go in reverse
 		 * order, and what hides a fork has nothing private on it. */
 		assert(bottom[-1] == ((uintptr_t)fork | 1u));

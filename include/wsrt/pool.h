@@ -13,6 +13,12 @@
 extern "C" {
 #endif
 
+/*
+ * Fork: once a process has had a pool, the library keeps urcu-bp consistent
+ * across fork(). A program that uses urcu-bp itself must not do so again by
+ * urcu_bp_before_fork() and its companions, nor may a process hold two copies
+ * of the library: liburcu's locks are not recursive.
+ */
 struct wsrt_pool; /* opaque */
 
 #define WSRT_WORKERS_MAX 4096u
@@ -47,7 +53,8 @@ struct wsrt_pool_config {
 	uint32_t worker_count;
 	/** How long an idle worker searches before it sleeps, in ns, at most
 	 * 10^9. Default 20000; 1 is as good as none. A worker that has just
-	 * slept for four times as long skips the search once. */
+	 * slept for over four times as long does not search until it has
+	 * slept for less. */
 	uint32_t spin_ns;
 	/** Stack of each worker. Default 1 MiB, or RLIMIT_STACK if larger and
 	 * limited; rounded up to whole pages. -EINVAL under the system's
@@ -84,6 +91,7 @@ struct wsrt_pool_config {
  *	-EINVAL  a value out of range, a size from no release, or a
  *		WSRT_WORKERS or WSRT_TOPOLOGY that does not parse;
  *	-E2BIG   a newer header set what this library does not know;
+ *	-EDEADLK  called inside an RCU (urcu-bp) read section;
  *	-ENOMEM, -EAGAIN  no memory or threads; nothing left running.
  * Since: 0.1
  */
@@ -129,7 +137,7 @@ WSRT_API int wsrt_pool_submit(struct wsrt_pool *pool, struct wsrt_task *task,
  * wsrt_pool_submit_batch() - submit many tasks at the price of one or two
  * @tasks: @count pointers, read during the call only
  *
- * As wsrt_pool_submit() for each, in order, with one wake-up.
+ * As wsrt_pool_submit() for each, in order, with few wake-ups.
  *
  * Return: how many were taken, from the front: fewer than @count when
  * capacity, memory or shutdown cut the batch short; an error as of
@@ -154,11 +162,14 @@ enum wsrt_shutdown {
  * running tasks submit still run. Returns when every task has run and every
  * worker thread has ended.
  *
+ * The deadline is for the tasks: once all have run, the threads are joined,
+ * stop hooks included.
+ *
  * Thread-safety: any thread but the pool's workers; may be called again, by
  * several threads at once, and to turn a drain into a cancel.
  * Return: 0, also when it had been shut down before, or
  *	-EINVAL  NULL pool, unknown mode or a malformed deadline;
- *	-EDEADLK called inside a task of this pool;
+ *	-EDEADLK called inside a task or hook of this pool;
  *	-ETIMEDOUT  the deadline passed: nothing is freed, the pool goes on
  *		shutting down; wsrt_pool_worker_info() names what runs;
  *	-EOWNERDEAD  the pool belongs to the process that forked this one.
@@ -171,17 +182,18 @@ WSRT_API int wsrt_pool_shutdown(struct wsrt_pool *pool, enum wsrt_shutdown mode,
  * wsrt_pool_destroy() - shut down (draining, unless done) and free
  * @pool: NULL does nothing
  *
- * No other call on the pool may be under way or follow. In a child of
- * fork() it frees the child's copy.
+ * No other call on the pool may be under way or follow. In a child of fork()
+ * it frees the child's copy, which has no workers: all calls that could need
+ * them return -EOWNERDEAD.
  *
- * Return: 0, or, nothing changed, -EDEADLK called inside a task of this pool
- * or inside an RCU (urcu-bp) read section.
+ * Return: 0, or, nothing changed, -EDEADLK called inside a task or hook of this
+ * pool or inside an RCU (urcu-bp) read section.
  * Since: 0.1
  */
 WSRT_API int wsrt_pool_destroy(struct wsrt_pool *pool);
 
 /**
- * wsrt_pool_current() - the pool whose task the caller runs in, or NULL
+ * wsrt_pool_current() - the pool whose task or hook the caller runs in, or NULL
  * Since: 0.1
  */
 WSRT_API struct wsrt_pool *wsrt_pool_current(void);

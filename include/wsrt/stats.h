@@ -64,8 +64,8 @@ WSRT_API int wsrt_pool_worker_stats(struct wsrt_pool *pool,
 /** Where one worker is, and what it does. Set @size to sizeof. */
 struct wsrt_worker_info {
 	size_t size;
-	/** The task that runs now, to tell a stuck one by; NULL when none.
-	 * Not to be dereferenced: it may be gone. */
+	/** The task that runs now, to tell a stuck one by; NULL when none
+	 * does, or a fork. Not to be dereferenced: it may be gone. */
 	const struct wsrt_task *running;
 	int32_t cpu;  /**< where it is pinned or was placed; -1 unknown */
 	int32_t node; /**< NUMA node, as the kernel counts; -1 unknown */

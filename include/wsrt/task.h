@@ -19,7 +19,10 @@ struct wsrt_task;
  * @status: 0, or -ECANCELED when the pool is shutting down and cancels
  *	what it had queued: release what the task owns, and return.
  *
- * Called exactly once for each submit that returned success, on a worker.
+ * Called exactly once for each submit that returned success, on a worker. It
+ * must return: a task that ends its thread, by pthread_exit() say, takes the
+ * worker with it, and the pool will wait for it. A child that it forks must
+ * _exit() or exec.
  */
 typedef void wsrt_task_fn(struct wsrt_task *task, int status);
 

@@ -22,7 +22,8 @@ struct wsrt_topology; /* opaque, immutable */
  * most) the machine is made up instead. Empty, it is as if unset.
  *
  * Thread-safety: any thread.
- * Return: 0, -ENOMEM, or -EINVAL for a WSRT_TOPOLOGY that does not parse.
+ * Return: 0, -ENOMEM, or -EINVAL for NULL or a WSRT_TOPOLOGY that does not
+ * parse.
  * Since: 0.1
  */
 WSRT_API int wsrt_topology_read(struct wsrt_topology **ret_topology);

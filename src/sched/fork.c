@@ -230,19 +230,47 @@ static void wait(struct worker *worker, struct wsrt_fork *fork)
 	}
 }
 
+/*
+ * Thieves ask while forks are private. The newest is the one to be joined; the
+ * others they get, if there are any, else the wish stays for the next fork.
+ */
+static void grant(struct worker *worker)
+{
+	struct wsrt_worker *end = &worker->deque.end;
+
+	end->bottom--;
+	if (end->bottom == end->floor)
+		return;
+	fork_prepare(worker);
+	deque_make_room(&worker->deque); /* there is: it forgets the wish */
+	publish(worker);
+}
+
+/* A fork that is not private: it was published, or ran at once. */
+static bool join_published(struct worker *worker, struct wsrt_fork *fork)
+{
+	uint32_t state = state_of(fork);
+
+	if (state == FORK_FORKED && take_back(worker, fork))
+		return true;
+	if (state != FORK_DONE)
+		wait(worker, fork);
+	else if (!fork->thief)
+		worker->inline_forks--;
+	return false;
+}
+
 int wsrt_join_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 {
 	struct worker *worker = worker_of(end);
-	bool found = false;
 
-	if (state_of(fork) == FORK_DONE) {
-		if (!fork->thief)
-			worker->inline_forks--;
-	} else {
-		found = take_back(worker, fork);
-		if (!found)
-			wait(worker, fork);
+	if (end->bottom != end->floor) {
+		grant(worker);
+		return true;
 	}
+
+	bool found = join_published(worker, fork);
+
 	if (worker->inline_forks)
 		publish(worker);
 	return found;

@@ -27,9 +27,7 @@ static void after_fork_parent(void)
 static void disown(struct wsrt_pool *pool)
 {
 	atomic_store_explicit(&pool->owner_dead, true, memory_order_relaxed);
-	for (unsigned i = 0; i < pool->node_count; i++)
-		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
-			injector_close(&pool->nodes[i]->shards[p]);
+	pool_close_shards(pool);
 }
 
 static void after_fork_child(void)

@@ -212,13 +212,6 @@ void pool_tell_quiet(struct wsrt_pool *pool)
 	os_futex_wake(&pool->quiet_word, INT_MAX);
 }
 
-static void close_shards(struct wsrt_pool *pool)
-{
-	for (unsigned i = 0; i < pool->node_count; i++)
-		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
-			injector_close(&pool->nodes[i]->shards[p]);
-}
-
 /* Tells all workers to leave once they find no work, and waits for them. */
 static void stop_workers(struct wsrt_pool *pool)
 {
@@ -241,7 +234,7 @@ static int start_workers(struct wsrt_pool *pool)
 					    worker_main, worker);
 
 		if (error) {
-			close_shards(pool); /* hooks may know the pool */
+			pool_close_shards(pool); /* hooks may know the pool */
 			stop_workers(pool);
 			return error;
 		}
@@ -284,6 +277,8 @@ int wsrt_pool_create(const struct wsrt_pool_config *config,
 {
 	if (!ret_pool)
 		return -EINVAL;
+	if (rcu_reading()) /* to fail may take a grace period */
+		return -EDEADLK;
 
 	struct wsrt_pool *pool = os_alloc(sizeof *pool);
 
@@ -303,21 +298,13 @@ int wsrt_pool_create(const struct wsrt_pool_config *config,
 	return 0;
 }
 
-static bool drained(struct wsrt_pool *pool)
-{
-	for (unsigned i = 0; i < pool->node_count; i++)
-		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
-			if (!injector_drained(&pool->nodes[i]->shards[p]))
-				return false;
-	return true;
-}
-
-bool pool_quiet(struct wsrt_pool *pool)
+/* Whether all work is done. Exact once closing. */
+static bool quiet(struct wsrt_pool *pool)
 {
 	uint64_t before = idle_counts(&pool->idle);
 
-	return idle_sleepers(before) == pool->worker_count && drained(pool) &&
-	       idle_counts(&pool->idle) == before;
+	return idle_sleepers(before) == pool->worker_count &&
+	       pool_drained(pool) && idle_counts(&pool->idle) == before;
 }
 
 static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
@@ -325,7 +312,7 @@ static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
 	if (mode == WSRT_SHUTDOWN_CANCEL)
 		atomic_store_explicit(&pool->task_status, -ECANCELED,
 				      memory_order_relaxed);
-	close_shards(pool);
+	pool_close_shards(pool);
 	/* (C) Seq_cst: pairs with (Q) in tell_quiet(). */
 	atomic_store_explicit(&pool->closing, true, memory_order_seq_cst);
 	/* Producers asleep for want of room learn that there is none. */
@@ -336,7 +323,7 @@ static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
 static bool over(struct wsrt_pool *pool)
 {
 	return atomic_load_explicit(&pool->stopping, memory_order_relaxed) ||
-	       pool_quiet(pool);
+	       quiet(pool);
 }
 
 static int wait_quiet(struct wsrt_pool *pool, const struct timespec *deadline)

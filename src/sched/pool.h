@@ -115,9 +115,12 @@ static inline void pool_notify(struct wsrt_pool *pool, unsigned node)
 		idle_wake(&pool->idle, node);
 }
 
-/* pool.c: whether all work is done. Exact once closing. */
-bool pool_quiet(struct wsrt_pool *pool);
-/* Wakes those who wait for that. */
+/* shards.c: whether every slot claimed in any shard has been taken; */
+bool pool_drained(struct wsrt_pool *pool);
+/* no submit from outside succeeds from now on. */
+void pool_close_shards(struct wsrt_pool *pool);
+
+/* pool.c: wakes those who wait for the pool to fall quiet. */
 void pool_tell_quiet(struct wsrt_pool *pool);
 
 /* lives.c: all pools of the process, for fork(). */

@@ -6,6 +6,7 @@
  *	search	rounds over all queues from near to far, pausing in between
  *	park	park/idle.h
  */
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -68,8 +69,13 @@ static uintptr_t keep_rest(struct worker *worker, const uintptr_t *words,
 	if (count == 1)
 		return words[0];
 	deque_realign(&worker->deque);
-	for (unsigned i = 1; i < count; i++)
-		deque_push(&worker->deque, words[fifo ? i : count - i]);
+	for (unsigned i = 1; i < count; i++) {
+		bool room =
+			deque_push(&worker->deque, words[fifo ? i : count - i]);
+
+		assert(room);
+		(void)room;
+	}
 	deque_publish(&worker->deque);
 	/* They were nowhere to be seen for a moment, in which whoever looked
 	 * fell asleep. */
@@ -100,9 +106,8 @@ static inline bool uses(struct worker *worker, enum wsrt_priority priority)
 	       1u << priority;
 }
 
-/* One task of a priority other than normal, the own node's first. */
-static uintptr_t take_used_priority(struct worker *worker,
-				    enum wsrt_priority priority)
+/* One task from the injector, the own node's first. */
+static uintptr_t take_one(struct worker *worker, enum wsrt_priority priority)
 {
 	unsigned node_count = worker->pool->node_count, node = worker->node;
 	uintptr_t word = 0;
@@ -118,8 +123,7 @@ static uintptr_t take_used_priority(struct worker *worker,
 static inline uintptr_t take_priority(struct worker *worker,
 				      enum wsrt_priority priority)
 {
-	return uses(worker, priority) ? take_used_priority(worker, priority)
-				      : 0;
+	return uses(worker, priority) ? take_one(worker, priority) : 0;
 }
 
 static uintptr_t pop_own(struct worker *worker)
@@ -145,8 +149,7 @@ static uintptr_t pick_fair(struct worker *worker)
 	if (!word && old_first)
 		word = deque_pop_oldest(&worker->deque);
 	if (!word)
-		word = take_injected(worker, worker->node, WSRT_PRIORITY_NORMAL,
-				     1);
+		word = take_one(worker, WSRT_PRIORITY_NORMAL);
 	if (!word && !old_first)
 		word = deque_pop_oldest(&worker->deque);
 	return word;
@@ -282,8 +285,20 @@ void worker_rest(struct worker *worker, unsigned step)
 	step -= SPIN_STEPS;
 	if (step > YIELD_STEPS)
 		step = YIELD_STEPS;
-	for (unsigned i = 0; i < 1u << step && injector_drained(injector); i++)
+	/* At least once: a slot that is claimed may wait for this CPU. */
+	for (unsigned i = 1u << step; i > 0; i--) {
 		sched_yield();
+		if (!injector_drained(injector))
+			break;
+	}
+}
+
+static bool stopping(struct worker *worker)
+{
+	/* (U) Seq_cst: pairs with (O) in stop_workers(): it finds our bit in
+	 * the idle set, or we see that it is time to leave. */
+	return atomic_load_explicit(&worker->pool->stopping,
+				    memory_order_seq_cst);
 }
 
 /* Rounds until the worker's patience is gone; a lost race is no reason to stop. */
@@ -304,21 +319,19 @@ static uintptr_t search(struct worker *worker)
 
 		if (!end)
 			end = now + worker->patience_ns;
-		if (now >= end)
+		if (now >= end || stopping(worker))
 			return 0;
 		worker_rest(worker, step++);
 	}
 }
 
-/* Whether any queue holds something that a worker could take. */
+/* Whether a queue holds something that a worker could take, now or soon. */
 static bool look(struct wsrt_pool *pool)
 {
 	bool found = false;
 
-	for (unsigned i = 0; i < pool->node_count; i++)
-		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
-			if (!injector_drained(&pool->nodes[i]->shards[p]))
-				return true;
+	if (!pool_drained(pool))
+		return true;
 	/* No early end: whoever has nothing public is asked for more. */
 	for (unsigned i = 0; i < pool->worker_count; i++)
 		found |= deque_look(&pool->workers[i]->deque);
@@ -335,14 +348,6 @@ static void tell_quiet(struct wsrt_pool *pool)
 	if (!atomic_load_explicit(&pool->closing, memory_order_seq_cst))
 		return;
 	pool_tell_quiet(pool);
-}
-
-static bool stopping(struct worker *worker)
-{
-	/* (U) Seq_cst: pairs with (O) in stop_workers(): it finds our bit in
-	 * the idle set, or we see that it is time to leave. */
-	return atomic_load_explicit(&worker->pool->stopping,
-				    memory_order_seq_cst);
 }
 
 /*
@@ -365,8 +370,8 @@ static void sleep_and_learn(struct worker *worker)
 	worker->patience_ns = rare ? 0 : spin_ns;
 }
 
-/* Sleeps, unless there is work after all. A searcher when it returns. */
-static void park(struct worker *worker, bool searching)
+/* Sleeps, unless there is work after all: false. A searcher when it returns. */
+static bool park(struct worker *worker, bool searching)
 {
 	struct wsrt_pool *pool = worker->pool;
 
@@ -375,18 +380,19 @@ static void park(struct worker *worker, bool searching)
 
 	if (stopping(worker) || (last && look(pool))) {
 		idle_get_up(&pool->idle, &worker->parker);
-		return;
+		return false;
 	}
 	if (last)
 		tell_quiet(pool);
 	sleep_and_learn(worker);
+	return true;
 }
 
 /* Finds work or sleeps until there is some; 0 when it is time to leave. */
 static uintptr_t find(struct worker *worker)
 {
 	struct wsrt_pool *pool = worker->pool;
-	bool searching = idle_search_begin(&pool->idle);
+	bool searching = idle_search_begin(&pool->idle), slept = true;
 	uintptr_t word = 0;
 
 	count_add(&worker->counts.searches, 1);
@@ -395,9 +401,12 @@ static uintptr_t find(struct worker *worker)
 	for (;;) {
 		if (searching)
 			word = search(worker);
-		if (word || stopping(worker))
+		if (word || (searching && stopping(worker)))
 			break;
-		park(worker, searching);
+		/* Work that was seen and not found: its producer needs a CPU. */
+		if (!slept)
+			worker_rest(worker, SPIN_STEPS);
+		slept = park(worker, searching);
 		searching = true;
 	}
 	if (searching && idle_search_end(&pool->idle) && look(pool))

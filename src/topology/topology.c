@@ -34,6 +34,9 @@ struct wsrt_topology *topology_alloc(unsigned cpu_count, unsigned node_count,
 
 int wsrt_topology_read(struct wsrt_topology **ret_topology)
 {
+	if (!ret_topology)
+		return -EINVAL;
+
 	const char *text = secure_getenv("WSRT_TOPOLOGY");
 
 	/* Set to nothing is how a shell's user unsets for one command. */
@@ -55,16 +58,19 @@ void wsrt_topology_destroy(struct wsrt_topology *topology)
 
 uint32_t wsrt_topology_cpu_count(const struct wsrt_topology *topology)
 {
-	return topology->cpu_count;
+	return topology ? topology->cpu_count : 0;
 }
 
 uint32_t wsrt_topology_node_count(const struct wsrt_topology *topology)
 {
-	return topology->node_count;
+	return topology ? topology->node_count : 0;
 }
 
 uint32_t wsrt_topology_worker_count(const struct wsrt_topology *topology)
 {
+	if (!topology)
+		return 0;
+
 	unsigned milli = topology->quota_milli;
 	unsigned quota = milli / MILLI + (milli % MILLI != 0);
 
@@ -94,7 +100,7 @@ int wsrt_topology_cpu(const struct wsrt_topology *topology, uint32_t index,
 uint32_t wsrt_topology_distance(const struct wsrt_topology *topology,
 				uint32_t from, uint32_t to)
 {
-	unsigned count = topology->node_count;
+	unsigned count = wsrt_topology_node_count(topology);
 
 	if (from >= count || to >= count)
 		return 0;
@@ -103,10 +109,10 @@ uint32_t wsrt_topology_distance(const struct wsrt_topology *topology,
 
 uint32_t wsrt_topology_quota_milli(const struct wsrt_topology *topology)
 {
-	return topology->quota_milli;
+	return topology ? topology->quota_milli : 0;
 }
 
 int wsrt_topology_synthetic(const struct wsrt_topology *topology)
 {
-	return topology->synthetic;
+	return topology && topology->synthetic;
 }

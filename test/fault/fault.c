@@ -169,6 +169,20 @@ static unsigned thread_count(void)
 	return count;
 }
 
+/* The kernel lists a thread for a moment after it could be joined; sanitizers
+ * start one of their own with the first. */
+static unsigned threads_before;
+
+static bool threads_are_gone(void)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		if (thread_count() == threads_before)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
 struct item {
 	struct wsrt_task task;
 	_Atomic unsigned ran;
@@ -306,7 +320,7 @@ static unsigned try_all(const char *name, void (*use)(struct wsrt_pool *pool),
 		program(use);
 		atomic_store(&fault_in, 0);
 		check(atomic_load(&pieces) == before);
-		check(thread_count() == 1);
+		check(threads_are_gone());
 		if (!atomic_load(&fault_met))
 			break;
 	}
@@ -329,6 +343,9 @@ int main(void)
 	};
 
 	alarm(300);
+	program(submit_inside);
+	usleep(10000);
+	threads_before = thread_count();
 	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
 		try_all(programs[i].name, programs[i].use, false);
 		try_all(programs[i].name, programs[i].use, true);

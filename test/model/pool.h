@@ -22,6 +22,7 @@
 #undef read_slot
 #include "sched/fork.c"
 #undef PAUSES_MAX
+#include "sched/shards.c"
 #include "sched/submit.c"
 
 /* Who was about to sleep and saw something, which another may have by now, or

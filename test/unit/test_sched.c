@@ -546,11 +546,13 @@ START_TEST(calls_in_a_read_section_do_not_wait_for_it)
 	const unsigned count = 40000; /* blocks come and go */
 	struct counted *tasks = calloc(count, sizeof *tasks);
 	_Atomic unsigned total = 0;
-	struct wsrt_pool *pool;
+	struct wsrt_pool *pool = pool_of(2), *other = NULL;
 
 	ck_assert_ptr_nonnull(tasks);
 	rcu_read_begin();
-	pool = pool_of(2);
+	/* Refused, for it may have to when it fails. */
+	ck_assert_int_eq(wsrt_pool_create(NULL, &other), -EDEADLK);
+	ck_assert_ptr_null(other);
 	counted_init(tasks, count, &total);
 	submit_all(pool, tasks, count);
 	ck_assert(await(&total, count));
