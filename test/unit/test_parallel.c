@@ -420,6 +420,34 @@ START_TEST(idle_worker_gets_a_fork)
 }
 END_TEST
 
+/* Forks of a flat loop are shared too: joins look whether others ask. */
+static void nap_run(struct wsrt_worker *worker, struct wsrt_fork *fork)
+{
+	(void)worker;
+	(void)fork;
+	sleep_ns(MS);
+}
+
+static void fork_flat(struct wsrt_worker *worker)
+{
+	struct wsrt_fork forks[64];
+
+	for (unsigned i = 0; i < 64; i++)
+		wsrt_fork(worker, &forks[i], nap_run);
+	for (unsigned i = 64; i-- > 0;)
+		wsrt_join(worker, &forks[i], nap_run);
+}
+
+START_TEST(flat_forks_are_shared)
+{
+	struct wsrt_pool *pool = pool_of(2);
+
+	run_in(pool, fork_flat);
+	ck_assert_uint_ge(stats_of(pool).forks_stolen, 8);
+	ck_assert_int_eq(wsrt_pool_destroy(pool), 0);
+}
+END_TEST
+
 /*
  * B18: a waiting worker runs no stranger's task: it may hold a lock, and the
  * stack grows with the program's own recursion alone.
@@ -593,6 +621,7 @@ int main(void)
 	tcase_add_test(tc, join_below_a_task_is_not_mistaken);
 	tcase_add_test(tc, join_of_a_stolen_fork_sleeps);
 	tcase_add_test(tc, idle_worker_gets_a_fork);
+	tcase_add_test(tc, flat_forks_are_shared);
 	tcase_add_test(tc, waiting_worker_runs_no_stranger);
 	tcase_add_loop_test(tc, fork_without_memory_runs_at_once, 0,
 			    WORKER_COUNTS);
