@@ -501,8 +501,6 @@ static void hold(struct wsrt_task *task, int status)
 
 	(void)task;
 	(void)status;
-	counted_init(held, HELD, &held_ran);
-	held_gate = (struct gate){.task.run = gate_run};
 	for (unsigned i = 0; i < HELD; i++)
 		must(wsrt_pool_submit(pool, &held[i].task, NULL) == 0);
 	/* Newest first: its worker runs this one next. */
@@ -516,6 +514,8 @@ START_TEST(tasks_behind_a_long_one_are_run_by_others)
 	struct wsrt_pool *pool = pool_of(2);
 	struct gate other;
 
+	counted_init(held, HELD, &held_ran);
+	held_gate = (struct gate){.task.run = gate_run};
 	/* While the other worker is busy, so that it steals nothing early. */
 	gate_close(&other, pool);
 	ck_assert_int_eq(wsrt_pool_submit(pool, &holder, NULL), 0);
