@@ -174,6 +174,9 @@ static inline int run_suite(const char *name, TCase *tc)
 
 	SRunner *runner = srunner_create(suite);
 
+	/* Tests say themselves what the pool is to be told. */
+	unsetenv("WSRT_WORKERS");
+	unsetenv("WSRT_TOPOLOGY");
 	srunner_run_all(runner, CK_NORMAL);
 
 	int failures = srunner_ntests_failed(runner);

@@ -22,6 +22,7 @@ static unsigned live_count;	 /* L */
 static int threads_left = -1;	 /* L threads before one is refused */
 static unsigned thread_refusals; /* L */
 static int thread_error;	 /* L */
+static unsigned threads_refused; /* L */
 
 static void **find(void *memory)
 {
@@ -120,7 +121,18 @@ void fault_threads(int count, unsigned times, int error)
 	threads_left = count;
 	thread_refusals = times;
 	thread_error = error;
+	threads_refused = 0;
 	pthread_mutex_unlock(&lock);
+}
+
+unsigned fault_threads_refused(void)
+{
+	pthread_mutex_lock(&lock);
+
+	unsigned result = threads_refused;
+
+	pthread_mutex_unlock(&lock);
+	return result;
 }
 
 void *__real_malloc(size_t size);
@@ -208,6 +220,7 @@ int __wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *how,
 	if (threads_left == 0 && thread_refusals > 0) {
 		error = thread_error;
 		thread_refusals--;
+		threads_refused++;
 	} else if (threads_left > 0) {
 		threads_left--;
 	}

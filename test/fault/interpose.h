@@ -25,4 +25,7 @@ unsigned fault_live(void);
 /* The thread after @count others is refused with @error, @times times. */
 void fault_threads(int count, unsigned times, int error);
 
+/* How often that has happened. */
+unsigned fault_threads_refused(void);
+
 #endif

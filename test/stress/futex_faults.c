@@ -219,10 +219,11 @@ static void idle(void)
 	uint64_t used;
 
 	pool = stress_workers(8);
-	sleep_ns(100 * MS);
 	for (unsigned i = 0; i < 8; i++)
-		check(atomic_load(&pool->workers[i]->parker.word) ==
-		      PARKER_PARKED);
+		while (atomic_load(&pool->workers[i]->parker.word) !=
+		       PARKER_PARKED)
+			sleep_ns(MS);
+	sleep_ns(10 * MS); /* the last of them is not yet in the kernel */
 	used = cpu_ns();
 	sleep_ns(500 * MS);
 	used = cpu_ns() - used;

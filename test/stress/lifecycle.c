@@ -7,6 +7,8 @@
  *	flag	B45: a task says that it is done, and the pool is destroyed
  *	race	B47: eight threads submit while the pool shuts down
  *	many	B81: pools on eight threads at once
+ *	crowd	B57: hundreds of threads submit and wait at once
+ *	moved	B64: another thread moves the workers from CPU to CPU
  *	flat	B48: threads, descriptors and memory do not grow
  */
 #include "stress.h"
@@ -237,6 +239,123 @@ static void many(void)
 	expect_threads_gone();
 }
 
+struct visitor {
+	struct wsrt_task task;
+	struct latch latch;
+};
+
+static void visitor_run(struct wsrt_task *task, int status)
+{
+	(void)status;
+	latch_down(&wsrt_container_of(task, struct visitor, task)->latch);
+}
+
+#define CROWD 400u
+
+static void *submit_and_wait(void *unused)
+{
+	for (unsigned n = 0; n < 20; n++) {
+		struct visitor visitor = {.task.run = visitor_run};
+
+		latch_init(&visitor.latch, 1);
+		check(wsrt_pool_submit(the_pool, &visitor.task, NULL) == 0);
+		check(latch_wait(&visitor.latch, 20 * TEST_SLOWER));
+	}
+	return unused;
+}
+
+static void crowd(void)
+{
+	const unsigned count = CROWD / (TEST_TSAN ? 4 : 1);
+	pthread_t threads[CROWD];
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 256 << 10);
+	for (unsigned n = 0; n < stress_rounds(4); n++) {
+		the_pool = stress_workers(3);
+		for (unsigned i = 0; i < count; i++)
+			check(pthread_create(&threads[i], &small,
+					     submit_and_wait, NULL) == 0);
+		for (unsigned i = 0; i < count; i++)
+			pthread_join(threads[i], NULL);
+		end_pool(the_pool);
+	}
+	pthread_attr_destroy(&small);
+}
+
+static _Atomic bool moving;
+static _Atomic unsigned moves;
+
+/* To one CPU or all of them, whoever it is. */
+static void move(int id, const cpu_set_t *all)
+{
+	cpu_set_t one = *all;
+
+	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) > 1; cpu++)
+		if (CPU_ISSET(cpu, &one) && (id + cpu) % 3)
+			CPU_CLR(cpu, &one);
+	sched_setaffinity(id, sizeof one,
+			  random_below(&stress_random, 2) ? &one : all);
+}
+
+static void *move_all(void *all)
+{
+	while (atomic_load(&moving)) {
+		DIR *dir = opendir("/proc/self/task");
+
+		check(dir);
+		for (struct dirent *entry; (entry = readdir(dir));)
+			if (atoi(entry->d_name) > 0)
+				move(atoi(entry->d_name), all);
+		closedir(dir);
+		atomic_fetch_add(&moves, 1);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* Tasks until all threads have been moved so many times. */
+static void run_until_moved(unsigned count)
+{
+	static struct counted tasks[500];
+	_Atomic unsigned ran = 0;
+	unsigned submitted = 0;
+
+	for (unsigned end = atomic_load(&moves) + count;
+	     atomic_load(&moves) < end;) {
+		counted_init(tasks, 500, &ran);
+		for (unsigned i = 0; i < 500; i++)
+			check(wsrt_pool_submit(the_pool, &tasks[i].task,
+					       NULL) == 0);
+		submitted += 500;
+		check(await(&ran, submitted));
+		for (unsigned i = 0; i < 500; i++)
+			check(atomic_load(&tasks[i].ran) == 1);
+	}
+}
+
+static void moved(void)
+{
+	pthread_t thread;
+	cpu_set_t all;
+
+	check(sched_getaffinity(0, sizeof all, &all) == 0);
+	for (unsigned n = 0; n < stress_rounds(20); n++) {
+		the_pool = stress_pool((struct wsrt_pool_config){
+			.worker_count = 4,
+			.pin = n % 2 ? WSRT_PIN_CORE : WSRT_PIN_NONE,
+		});
+		atomic_store(&moving, true);
+		pthread_create(&thread, NULL, move_all, &all);
+		run_until_moved(1000);
+		end_pool(the_pool);
+		atomic_store(&moving, false);
+		pthread_join(thread, NULL);
+	}
+	check(sched_setaffinity(0, sizeof all, &all) == 0);
+}
+
 static unsigned long resident_kib(void)
 {
 	unsigned long pages = 0;
@@ -286,8 +405,9 @@ int main(void)
 		const char *name;
 		void (*run)(void);
 	} steps[] = {
-		{"gone", gone}, {"flag", flag}, {"race", race},
-		{"many", many}, {"flat", flat},
+		{"gone", gone}, {"flag", flag},	  {"race", race},
+		{"many", many}, {"crowd", crowd}, {"moved", moved},
+		{"flat", flat},
 	};
 
 	stress_begin();

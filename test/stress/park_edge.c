@@ -4,12 +4,14 @@
  * lost as a pool begins or ends, and who has nothing to do uses nothing.
  *
  *	trips	B01: submit from outside and wait for it, with random gaps
+ *	edges	the same from inside, of a task that waits for the other worker
  *	naps	B03: a few tasks, a pause about as long as a search, the end
  *	meets	B04: as many tasks as workers, each of which waits for all
  *	bursts	B06: an endless task, and bursts for the other workers
  *	starts	B07: 64 tasks the moment a pool is there, and its end
  *	trees	B08: tasks that submit tasks, and the end
  *	trickle	B10: one task a millisecond, many asleep
+ *	budget	B12: how long a worker searches before it sleeps
  *	idle	B11: nothing at all
  */
 #include "stress.h"
@@ -76,6 +78,46 @@ static void trips(void)
 		}
 		end_pool();
 	}
+}
+
+/*
+ * The other worker is on its way to sleep as a task is published: either it
+ * sees the task, or its sleep is seen. If neither, both wait for ever.
+ */
+static void edges_run(struct wsrt_task *task, int status)
+{
+	uint64_t random = stress_seed + 1;
+
+	for (unsigned n = 0; n < stress_rounds(400000); n++) {
+		struct item item = {.task.run = item_run};
+		unsigned gap = random_below(&random, 1000);
+		uint64_t end = os_clock_ns() + 10 * NS_PER_SECOND;
+
+		for (unsigned i = 0; i < gap; i++)
+			atomic_signal_fence(memory_order_seq_cst);
+		latch_init(&latch, 1);
+		submit(&item.task);
+		for (unsigned i = 1; atomic_load(&latch.left); i++) {
+			if (i % 1000)
+				continue;
+			check_msg(os_clock_ns() < end, "lost at trip %u", n);
+			sched_yield();
+		}
+	}
+	latch_init(&latch, 1);
+	item_run(task, status);
+}
+
+static void edges(void)
+{
+	struct item item = {.task.run = edges_run};
+
+	pool = stress_pool((struct wsrt_pool_config){
+		.worker_count = 2,
+		.spin_ns = 1,
+	});
+	submit(&item.task);
+	end_pool();
 }
 
 static void naps(void)
@@ -325,6 +367,58 @@ static void trickle(void)
 	end_pool();
 }
 
+static uint64_t parks(void)
+{
+	struct wsrt_stats stats = {.size = sizeof stats};
+
+	check(wsrt_pool_stats(pool, &stats) == 0);
+	return stats.parks;
+}
+
+/* From its last task to its sleep. */
+static uint64_t search_ns(unsigned spin_ns)
+{
+	struct item item = {.task.run = item_run};
+	uint64_t begin;
+
+	pool = stress_pool((struct wsrt_pool_config){
+		.worker_count = 1,
+		.spin_ns = spin_ns,
+	});
+	latch_init(&latch, 1);
+	submit(&item.task);
+	check(latch_wait(&latch, 2 * TEST_SLOWER));
+	begin = os_clock_ns();
+	while (parks() == 0)
+		sleep_ns(MS / 10);
+	begin = os_clock_ns() - begin;
+	end_pool();
+	return begin;
+}
+
+static void budget(void)
+{
+	static const unsigned spins[] = {5 * MS, 20 * MS, 80 * MS};
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t best = UINT64_MAX;
+
+		/* Others may use the CPU; no search is shorter than asked. */
+		for (unsigned n = 0; n < 5; n++) {
+			uint64_t took = search_ns(spins[i]);
+
+			check_msg(took >= spins[i] * 7ull / 10,
+				  "%.1f ms of %.1f", (double)took / 1e6,
+				  spins[i] / 1e6);
+			best = took < best ? took : best;
+		}
+		if (TEST_SLOWER == 1)
+			check_msg(best <= spins[i] * 13ull / 10 + 5 * MS,
+				  "%.1f ms instead of %.1f", (double)best / 1e6,
+				  spins[i] / 1e6);
+	}
+}
+
 /* Of all threads but the first. */
 static unsigned long switches_of_others(void)
 {
@@ -381,9 +475,10 @@ int main(void)
 		const char *name;
 		void (*run)(void);
 	} steps[] = {
-		{"trips", trips},     {"naps", naps},	  {"meets", meets},
-		{"bursts", bursts},   {"starts", starts}, {"trees", trees},
-		{"trickle", trickle}, {"idle", idle},
+		{"trips", trips}, {"edges", edges},	{"naps", naps},
+		{"meets", meets}, {"bursts", bursts},	{"starts", starts},
+		{"trees", trees}, {"trickle", trickle}, {"budget", budget},
+		{"idle", idle},
 	};
 
 	stress_begin();

@@ -79,6 +79,8 @@ static inline void stress_begin(void)
 	stress_random = stress_seed ? stress_seed : 1;
 	if (scale && atoi(scale) > 0)
 		stress_scale = (unsigned)atoi(scale);
+	unsetenv("WSRT_WORKERS");
+	unsetenv("WSRT_TOPOLOGY");
 	signal(SIGALRM, stress_timeout);
 	alarm(WATCHDOG_SECONDS * stress_scale);
 }
