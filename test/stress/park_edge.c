@@ -455,7 +455,9 @@ static void idle(void)
 	uint64_t used;
 
 	pool = stress_workers(16);
-	sleep_ns(200 * MS);
+	while (parks() < 16)
+		sleep_ns(MS);
+	sleep_ns(50 * MS);
 	used = cpu_ns();
 	switches = switches_of_others();
 	sleep_ns(stress_scale * NS_PER_SECOND);
