@@ -137,7 +137,7 @@ static void note(const struct bench_result *result, char *ret_text, size_t size)
 	const struct bench_metric *serial =
 		bench_result_metric(result, "serial_s");
 
-	snprintf(ret_text, size, "%.3g x serial time, %.3g x CPU",
+	snprintf(ret_text, size, "%.3g x serial, %.3g x CPU",
 		 result->seconds.median / serial->median,
 		 bench_result_median(result, "cpu_s") / serial->median);
 }
