@@ -39,6 +39,12 @@
 #define TEST_SLOWER 1u /* how many times slower than without sanitizers */
 #endif
 
+#if TEST_SLOWER == 10u
+#define TEST_TSAN 1
+#else
+#define TEST_TSAN 0
+#endif
+
 #define TEST_SECONDS (20u * (TEST_SLOWER > 1 ? 3u : 1u)) /* for one test */
 
 #define MS 1000000ull
