@@ -97,8 +97,7 @@ void fork_prepare(struct worker *worker)
 	}
 }
 
-/* Lets thieves take all that was forked. */
-static void publish(struct worker *worker)
+void fork_publish(struct worker *worker)
 {
 	fork_prepare(worker);
 	deque_publish(&worker->deque);
@@ -112,7 +111,7 @@ static void publish(struct worker *worker)
  */
 static void run_inline(struct worker *worker, struct wsrt_fork *fork)
 {
-	publish(worker);
+	fork_publish(worker);
 	worker->inline_forks++;
 	fork->run(&worker->deque.end, fork);
 	__atomic_store_n(&fork->state, FORK_DONE, __ATOMIC_RELAXED);
@@ -124,7 +123,7 @@ void wsrt_fork_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 
 	fork_prepare(worker);
 	if (deque_make_room(&worker->deque))
-		publish(worker);
+		fork_publish(worker);
 	else
 		run_inline(worker, fork);
 }
@@ -164,7 +163,7 @@ static bool take_back(struct worker *worker, const struct wsrt_fork *fork)
 		*link_of(word) = 0;
 		deque_push(deque, word); /* it came from there: has room */
 	}
-	publish(worker);
+	fork_publish(worker);
 	return found;
 }
 
@@ -243,7 +242,7 @@ static void grant(struct worker *worker)
 		return;
 	fork_prepare(worker);
 	deque_make_room(&worker->deque); /* there is: it forgets the wish */
-	publish(worker);
+	fork_publish(worker);
 }
 
 /* A fork that is not private: it was published, or ran at once. */
@@ -272,6 +271,6 @@ int wsrt_join_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 	bool found = join_published(worker, fork);
 
 	if (worker->inline_forks)
-		publish(worker);
+		fork_publish(worker);
 	return found;
 }

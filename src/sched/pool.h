@@ -58,6 +58,7 @@ struct worker {
 	unsigned inline_forks;	/* O run at once, and not joined yet */
 	unsigned fair_turns;	/* O fair picks so far */
 	bool leaving;		/* O runs no task any more */
+	struct call *call;	/* O innermost of those under way */
 	struct counters counts;
 	pthread_t thread; /* I */
 

@@ -17,6 +17,7 @@
 #include "os/futex.h"
 #include "os/pause.h"
 #include "os/thread.h"
+#include "sched/call.h"
 #include "sched/fork.h"
 #include "sched/pool.h"
 
@@ -54,6 +55,11 @@ static void run(struct worker *worker, uintptr_t word)
 		fork_run_stolen(worker, word);
 	else
 		run_task(worker, task_of(word));
+}
+
+void worker_run_nested(struct worker *worker, uintptr_t word)
+{
+	run(worker, word);
 }
 
 /*
