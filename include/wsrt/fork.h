@@ -67,8 +67,11 @@ struct wsrt_fork {
 	wsrt_fork_fn *run;
 	struct wsrt_worker *owner;
 	struct wsrt_worker *thief;
+	struct wsrt_fork *older;
 	uint32_t state;
 	uint32_t base;
+	int32_t error;
+	uint32_t reserved;
 };
 
 #define WSRT_FORK_LAYOUT 1u

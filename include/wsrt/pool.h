@@ -22,6 +22,7 @@ extern "C" {
 struct wsrt_pool; /* opaque */
 
 #define WSRT_WORKERS_MAX 4096u
+#define WSRT_THREADS_MAX 16384u
 
 /** Which of its own queued tasks a worker runs next. */
 enum wsrt_order {
@@ -75,6 +76,11 @@ struct wsrt_pool_config {
 	void (*worker_start)(void *hook_arg, uint32_t worker_index);
 	void (*worker_stop)(void *hook_arg, uint32_t worker_index);
 	void *hook_arg;
+	/** Threads that the pool may have, at least @worker_count: while a
+	 * task waits or blocks, another thread takes its worker's place.
+	 * Default: twice @worker_count and 256. At the limit there are fewer
+	 * workers meanwhile, and the last one does not wait: -EDEADLK. */
+	uint32_t thread_max;
 };
 
 /**

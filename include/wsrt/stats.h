@@ -35,6 +35,7 @@ struct wsrt_stats {
 	uint64_t parks;	       /**< times one went to sleep */
 	uint64_t wakes;	       /**< wake-ups sent to sleeping workers */
 	uint64_t pin_failures; /**< workers that run unpinned */
+	uint64_t failed;       /**< tasks that failed, wsrt/fail.h */
 };
 
 /**
@@ -61,6 +62,15 @@ WSRT_API int wsrt_pool_worker_stats(struct wsrt_pool *pool,
 				    uint32_t worker_index,
 				    struct wsrt_stats *ret_stats);
 
+/** What the task of a worker waits for. */
+enum wsrt_waiting {
+	WSRT_WAITING_NONE = 0,
+	WSRT_WAITING_FUTURE = 1,
+	WSRT_WAITING_GROUP = 2,
+	WSRT_WAITING_FORK = 3,
+	WSRT_WAITING_BLOCKING = 4, /**< in a blocking section */
+};
+
 /** Where one worker is, and what it does. Set @size to sizeof. */
 struct wsrt_worker_info {
 	size_t size;
@@ -69,6 +79,9 @@ struct wsrt_worker_info {
 	const struct wsrt_task *running;
 	int32_t cpu;  /**< where it is pinned or was placed; -1 unknown */
 	int32_t node; /**< NUMA node, as the kernel counts; -1 unknown */
+	enum wsrt_waiting waiting;
+	/** The future, group or fork; not to be dereferenced. */
+	const void *waiting_for;
 };
 
 /**

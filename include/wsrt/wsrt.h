@@ -4,6 +4,8 @@
 #define WSRT_H
 
 #include <wsrt/base.h>
+#include <wsrt/blocking.h>
+#include <wsrt/fail.h>
 #include <wsrt/pool.h>
 #include <wsrt/stats.h>
 #include <wsrt/task.h>

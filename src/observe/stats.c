@@ -17,6 +17,7 @@ static void add_worker(struct wsrt_stats *sum, const struct counters *counts)
 	sum->submitted += get(&counts->submitted);
 	sum->executed += get(&counts->executed);
 	sum->cancelled += get(&counts->cancelled);
+	sum->failed += get(&counts->failed);
 	sum->injected += get(&counts->injected);
 	for (unsigned i = 0; i < WSRT_TIER_COUNT; i++) {
 		sum->steals[i] += get(&counts->steals[i]);
@@ -44,7 +45,7 @@ int wsrt_pool_stats(struct wsrt_pool *pool, struct wsrt_stats *ret_stats)
 
 	if (error)
 		return error;
-	for (unsigned i = 0; i < pool->worker_count; i++)
+	for (unsigned i = 0; i < pool_slots(pool); i++)
 		add_worker(&sum, &pool->workers[i]->counts);
 	for (unsigned i = 0; i < pool->node_count; i++)
 		for (unsigned p = 0; p < PRIORITY_COUNT; p++)
@@ -60,7 +61,7 @@ static int check_worker(struct wsrt_pool *pool, uint32_t index,
 {
 	int error = check(pool, ret_sized);
 
-	return !error && index >= pool->worker_count ? -EINVAL : error;
+	return !error && index >= pool_slots(pool) ? -EINVAL : error;
 }
 
 int wsrt_pool_worker_stats(struct wsrt_pool *pool, uint32_t worker_index,
@@ -85,10 +86,14 @@ int wsrt_pool_worker_info(struct wsrt_pool *pool, uint32_t worker_index,
 
 	const struct worker *worker = pool->workers[worker_index];
 	const struct topology_cpu *cpu =
-		&pool->topology->cpus[pool->cpus[worker_index]];
+		&pool->topology->cpus[pool->cpus[worker->home]];
 	struct wsrt_worker_info info = {
 		.running = atomic_load_explicit(&worker->counts.running,
 						memory_order_relaxed),
+		.waiting = (enum wsrt_waiting)atomic_load_explicit(
+			&worker->counts.waiting, memory_order_relaxed),
+		.waiting_for = atomic_load_explicit(&worker->counts.waiting_for,
+						    memory_order_relaxed),
 		.cpu = cpu->os_id,
 		.node = pool->topology->node_ids[cpu->node],
 	};

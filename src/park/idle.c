@@ -10,12 +10,14 @@
 
 /* How many words the workers of each node need, a node's own. */
 static unsigned count_words(const unsigned *nodes, unsigned worker_count,
-			    unsigned node_count, unsigned *ret_first)
+			    unsigned node_count, unsigned spare_count,
+			    unsigned *ret_first)
 {
+	unsigned spares = (spare_count + node_count - 1) / node_count;
 	unsigned words = 0;
 
 	for (unsigned node = 0; node < node_count; node++) {
-		unsigned workers = 0;
+		unsigned workers = spares;
 
 		for (unsigned i = 0; i < worker_count; i++)
 			workers += nodes[i] == node;
@@ -30,7 +32,7 @@ static unsigned count_words(const unsigned *nodes, unsigned worker_count,
 }
 
 int idle_init(struct idle_set *set, const unsigned *nodes,
-	      unsigned worker_count, unsigned node_count)
+	      unsigned worker_count, unsigned node_count, unsigned spare_count)
 {
 	atomic_init(&set->counts, 0);
 	set->worker_count = worker_count;
@@ -39,8 +41,8 @@ int idle_init(struct idle_set *set, const unsigned *nodes,
 	set->node_words = calloc(node_count, sizeof *set->node_words);
 	if (!set->node_words)
 		return -ENOMEM;
-	set->word_count =
-		count_words(nodes, worker_count, node_count, set->node_words);
+	set->word_count = count_words(nodes, worker_count, node_count,
+				      spare_count, set->node_words);
 	set->words = os_alloc(set->word_count * sizeof *set->words);
 	set->parkers = calloc(set->word_count * BITS, sizeof *set->parkers);
 	if (set->words && set->parkers)
@@ -65,7 +67,8 @@ void idle_add(struct idle_set *set, struct parker *parker, unsigned node)
 	unsigned bit = set->node_words[node] * BITS;
 
 	while (set->parkers[bit])
-		bit++;
+		if (++bit == set->word_count * BITS)
+			bit = 0;
 	atomic_init(&parker->word, PARKER_RUNNING);
 	parker->bit = bit;
 	set->parkers[bit] = parker;
@@ -117,7 +120,9 @@ static bool clear_bit(struct idle_set *set, unsigned bit)
 	       mask;
 }
 
-static bool wake_in(struct idle_set *set, unsigned word)
+/* Takes a sleeper out of a word, and changes the counts; NULL: none there. */
+static struct parker *take_out(struct idle_set *set, unsigned word,
+			       uint64_t change)
 {
 	uint64_t asleep;
 
@@ -130,13 +135,11 @@ static bool wake_in(struct idle_set *set, unsigned word)
 		if (!clear_bit(set, bit))
 			continue;
 		/* Seq_cst, as (3): pairs with (2) in idle_counts(). */
-		atomic_fetch_add_explicit(&set->counts,
-					  IDLE_SEARCHER - IDLE_SLEEPER,
+		atomic_fetch_add_explicit(&set->counts, change,
 					  memory_order_seq_cst);
-		parker_notify(set->parkers[bit]);
-		return true;
+		return set->parkers[bit];
 	}
-	return false;
+	return NULL;
 }
 
 bool idle_wake(struct idle_set *set, unsigned node)
@@ -144,8 +147,13 @@ bool idle_wake(struct idle_set *set, unsigned node)
 	unsigned word = set->node_words[node];
 
 	for (unsigned i = 0; i < set->word_count; i++) {
-		if (wake_in(set, word))
+		struct parker *parker =
+			take_out(set, word, IDLE_SEARCHER - IDLE_SLEEPER);
+
+		if (parker) {
+			parker_notify(parker);
 			return true;
+		}
 		if (++word == set->word_count)
 			word = 0;
 	}
@@ -175,15 +183,11 @@ bool idle_search_end(struct idle_set *set)
 	return idle_searchers(counts) == 1 && idle_sleepers(counts);
 }
 
-bool idle_fall_asleep(struct idle_set *set, struct parker *parker,
-		      bool searching)
+static bool add_sleeper(struct idle_set *set, struct parker *parker,
+			uint64_t change)
 {
-	uint64_t change = IDLE_FALL + IDLE_SLEEPER;
 	uint64_t mask = 1ull << parker->bit % BITS;
 
-	if (searching)
-		change -= IDLE_SEARCHER;
-	parker_prepare(parker);
 	/* (Z) Release: pairs with clear_bit(). Seq_cst, for a producer that
 	 * counts a sleeper finds its bit. Who clears it at once may take a
 	 * sleeper off the counts before (3) adds it; the sums come right. */
@@ -195,6 +199,31 @@ bool idle_fall_asleep(struct idle_set *set, struct parker *parker,
 			  change;
 
 	return idle_searchers(counts) == 0;
+}
+
+bool idle_fall_asleep(struct idle_set *set, struct parker *parker,
+		      bool searching)
+{
+	uint64_t change = IDLE_FALL + IDLE_SLEEPER;
+
+	if (searching)
+		change -= IDLE_SEARCHER;
+	parker_prepare(parker);
+	return add_sleeper(set, parker, change);
+}
+
+bool idle_admit(struct idle_set *set, struct parker *parker)
+{
+	return add_sleeper(set, parker, IDLE_FALL + IDLE_SLEEPER);
+}
+
+struct parker *idle_withdraw(struct idle_set *set)
+{
+	struct parker *parker = NULL;
+
+	for (unsigned i = set->word_count; i > 0 && !parker; i--)
+		parker = take_out(set, i - 1, -IDLE_SLEEPER);
+	return parker;
 }
 
 void idle_get_up(struct idle_set *set, struct parker *parker)

@@ -86,11 +86,17 @@ struct idle_set {
 	struct parker **parkers; /* I by bit */
 };
 
-/* 0 or -ENOMEM. @nodes: of each worker, in [0, node_count). */
+/*
+ * @nodes: of each worker, in [0, node_count). @spare_count: how many more may
+ * be added later. 0 or -ENOMEM.
+ */
 int idle_init(struct idle_set *set, const unsigned *nodes,
-	      unsigned worker_count, unsigned node_count);
+	      unsigned worker_count, unsigned node_count, unsigned spare_count);
 void idle_fini(struct idle_set *set);
-/* A worker of @node, which sleeps on @parker. Before all other calls. */
+/*
+ * A worker of @node, which sleeps on @parker. Before it sleeps, and not by two
+ * threads at once.
+ */
 void idle_add(struct idle_set *set, struct parker *parker, unsigned node);
 
 #define IDLE_SLEEPER 1ull
@@ -142,6 +148,15 @@ void idle_get_up(struct idle_set *set, struct parker *parker);
 
 /* Sleeps until woken, then is a searcher. */
 void idle_sleep(struct parker *parker);
+
+/*
+ * Spare workers sleep outside the set until they are needed. To admit one that
+ * sleeps so (its parker prepared): as if it fell asleep now; the caller looks
+ * at the queues if that says so. To withdraw a sleeper: it sleeps on, and
+ * nobody wakes it; the caller has to look in its stead. NULL: none there.
+ */
+bool idle_admit(struct idle_set *set, struct parker *parker);
+struct parker *idle_withdraw(struct idle_set *set);
 
 /*
  * The same word for waits that have a waker of their own: announce with

@@ -8,12 +8,14 @@
 #ifndef WSRT_SCHED_CALL_H
 #define WSRT_SCHED_CALL_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct worker;
 struct wsrt_token;
 struct wsrt_cleanup;
+struct wsrt_fork;
 
 /* On the stack of the function that runs the user's. O: the worker's own */
 struct call {
@@ -41,6 +43,28 @@ void call_scope_end(struct call *call);
 
 /* The innermost call of this thread; NULL in a plain task or none. */
 struct call *call_current(void);
+
+/*
+ * Where the code that fails is left for: the worker's loop, or a wait that runs
+ * other tasks meanwhile. After boundary_enter() follows setjmp(env).
+ */
+struct boundary {
+	jmp_buf env;
+	struct boundary *outer;
+	struct call *call;	       /* innermost outside */
+	struct wsrt_cleanup *cleanups; /* newest outside */
+	struct wsrt_fork *forks;       /* newest outside */
+	unsigned inline_forks;	       /* those outside */
+};
+
+void boundary_enter(struct worker *worker, struct boundary *boundary);
+void boundary_leave(struct worker *worker, struct boundary *boundary);
+
+/* One more task that failed; it said so by what it returned. */
+void call_count_failed(void);
+
+/* What a task has left behind that ended its thread. */
+void worker_reset(struct worker *worker);
 
 /*
  * Runs a word of a deque inside the running task: its failure ends here and

@@ -19,11 +19,14 @@
  */
 #include "sched/fork.h"
 
+#include <wsrt/fail.h>
 #include <wsrt/fork.h>
 #include <wsrt/task.h>
 
 #include "os/clock.h"
+#include "sched/call.h"
 #include "sched/pool.h"
+#include "sched/wait.h"
 
 enum fork_state {
 	FORK_FORKED = 0,
@@ -54,17 +57,15 @@ struct wsrt_worker *wsrt_worker_with_layout(uint32_t layout)
 	return &worker_self->deque.end;
 }
 
-void fork_run_stolen(struct worker *worker, uintptr_t word)
+struct stolen {
+	struct call call;
+	struct wsrt_fork *fork;
+};
+
+static void finish(struct wsrt_fork *fork)
 {
-	struct wsrt_fork *fork = fork_of(word);
 	struct worker *owner = worker_of(fork->owner);
 
-	count_add(&worker->counts.forks_stolen, 1);
-	fork->base = deque_bottom(&worker->deque);
-	__atomic_store_n(&fork->state, FORK_STOLEN, __ATOMIC_RELAXED);
-	/* (B) Release: pairs with (H) in help(), for base and state. */
-	__atomic_store_n(&fork->thief, &worker->deque.end, __ATOMIC_RELEASE);
-	fork->run(&worker->deque.end, fork);
 	/*
 	 * (D) Release: pairs with (J) in state_of(), for the results. Acquire: the
 	 * owner has prepared its parker before AWAITED (A). The fork may be
@@ -75,13 +76,48 @@ void fork_run_stolen(struct worker *worker, uintptr_t word)
 		parker_notify(&owner->parker);
 }
 
+static void fail_stolen(struct call *call, int code, const char *why)
+{
+	struct stolen *stolen = wsrt_container_of(call, struct stolen, call);
+
+	(void)why;
+	stolen->fork->error = code;
+	finish(stolen->fork);
+}
+
+static void stolen_scope_end(struct stolen *stolen)
+{
+	call_scope_end(&stolen->call);
+}
+
+void fork_run_stolen(struct worker *worker, uintptr_t word)
+{
+	struct stolen stolen __attribute__((cleanup(stolen_scope_end))) = {
+		.call.fail = fail_stolen,
+		.fork = fork_of(word),
+	};
+	struct wsrt_fork *fork = stolen.fork;
+
+	count_add(&worker->counts.forks_stolen, 1);
+	fork->base = deque_bottom(&worker->deque);
+	__atomic_store_n(&fork->state, FORK_STOLEN, __ATOMIC_RELAXED);
+	/* (B) Release: pairs with (H) in help(), for base and state. */
+	__atomic_store_n(&fork->thief, &worker->deque.end, __ATOMIC_RELEASE);
+	call_enter(&stolen.call);
+	fork->run(&worker->deque.end, fork);
+	call_leave(&stolen.call);
+	finish(fork);
+}
+
 /*
- * Fills in what thieves need of the private forks, which may soon be public.
- * Those below a submitted task have been public, and have it.
+ * Fills in what thieves need of the private forks, which are public right
+ * after, and puts them in the list of those. What lies below a submitted task
+ * is public already.
  */
 void fork_prepare(struct worker *worker)
 {
 	struct wsrt_worker *end = &worker->deque.end;
+	struct wsrt_fork *older = worker->forks, **link = &worker->forks;
 
 	for (uintptr_t *slot = end->bottom; slot != end->floor; slot--) {
 		uintptr_t word = __atomic_load_n(slot - 1, __ATOMIC_RELAXED);
@@ -94,14 +130,44 @@ void fork_prepare(struct worker *worker)
 		fork->owner = end;
 		fork->thief = NULL;
 		fork->state = FORK_FORKED;
+		fork->error = 0;
+		*link = fork;
+		link = &fork->older;
 	}
+	*link = older;
+}
+
+/* Lets thieves take all that was forked and prepared. */
+static void publish_prepared(struct worker *worker)
+{
+	deque_publish(&worker->deque);
+	pool_notify(worker->pool, worker->node);
 }
 
 void fork_publish(struct worker *worker)
 {
 	fork_prepare(worker);
-	deque_publish(&worker->deque);
-	pool_notify(worker->pool, worker->node);
+	publish_prepared(worker);
+}
+
+/* Forks that were public are private again: they leave the list. */
+static void unlist_private(struct worker *worker)
+{
+	struct wsrt_worker *end = &worker->deque.end;
+
+	for (uintptr_t *slot = end->bottom; slot != end->floor; slot--)
+		if (__atomic_load_n(slot - 1, __ATOMIC_RELAXED) & DEQUE_SINGLE)
+			worker->forks = worker->forks->older;
+}
+
+uintptr_t fork_pop(struct worker *worker)
+{
+	uintptr_t word = deque_pop(&worker->deque);
+
+	if (word & DEQUE_SINGLE)
+		worker->forks = worker->forks->older;
+	unlist_private(worker);
+	return word;
 }
 
 /*
@@ -111,7 +177,8 @@ void fork_publish(struct worker *worker)
  */
 static void run_inline(struct worker *worker, struct wsrt_fork *fork)
 {
-	fork_publish(worker);
+	worker->forks = fork->older;
+	publish_prepared(worker);
 	worker->inline_forks++;
 	fork->run(&worker->deque.end, fork);
 	__atomic_store_n(&fork->state, FORK_DONE, __ATOMIC_RELAXED);
@@ -123,7 +190,7 @@ void wsrt_fork_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 
 	fork_prepare(worker);
 	if (deque_make_room(&worker->deque))
-		fork_publish(worker);
+		publish_prepared(worker);
 	else
 		run_inline(worker, fork);
 }
@@ -139,31 +206,38 @@ static uintptr_t *link_of(uintptr_t word)
 	return (uintptr_t *)&((struct wsrt_task *)word)->next;
 }
 
+/* Puts words back, of a list off the deque, on top of what is there. */
+static void put_back(struct worker *worker, uintptr_t above)
+{
+	fork_prepare(worker);
+	while (above) {
+		uintptr_t word = above;
+
+		above = *link_of(word);
+		*link_of(word) = 0;
+		deque_push(&worker->deque, word); /* it was there: has room */
+	}
+	publish_prepared(worker);
+}
+
 /*
  * Takes @fork out of the own deque, if it is there. What lies above it was
- * submitted since, or is a fork to be joined later: it stays.
+ * submitted since: it stays.
  */
 static bool take_back(struct worker *worker, const struct wsrt_fork *fork)
 {
-	struct deque *deque = &worker->deque;
 	uintptr_t above = 0, word;
 	bool found = false;
 
-	while (!found && (word = deque_pop(deque))) {
+	while (!found && (word = fork_pop(worker))) {
 		found = word == word_of(fork);
 		if (!found) {
 			*link_of(word) = above;
 			above = word;
 		}
 	}
-	if (!above)
-		return found;
-	while ((word = above)) {
-		above = *link_of(word);
-		*link_of(word) = 0;
-		deque_push(deque, word); /* it came from there: has room */
-	}
-	fork_publish(worker);
+	if (above)
+		put_back(worker, above);
 	return found;
 }
 
@@ -184,7 +258,7 @@ static bool help(struct worker *worker, struct wsrt_fork *fork)
 	if (!thief || deque_steal_single(&worker_of(thief)->deque, fork->base,
 					 &fork->state, FORK_STOLEN, &word) <= 0)
 		return false;
-	fork_run_stolen(worker, word);
+	worker_run_nested(worker, word);
 	return true;
 }
 
@@ -206,6 +280,21 @@ static void sleep_until_done(struct worker *worker, struct wsrt_fork *fork)
 		parker_cancel(&worker->parker);
 }
 
+/*
+ * Sleeps until the fork is done, while another worker has the permit. At the
+ * limit of threads there is none: then whatever comes is done here, for what
+ * the thief waits for may be among it.
+ */
+static void rest(struct worker *worker, struct wsrt_fork *fork)
+{
+	if (!wait_begin(WAIT_FORK, fork)) {
+		sleep_until_done(worker, fork);
+		wait_end();
+	} else {
+		worker_help(worker);
+	}
+}
+
 /* Helps the thief for as long as it has something, then sleeps. */
 static void wait(struct worker *worker, struct wsrt_fork *fork)
 {
@@ -224,7 +313,7 @@ static void wait(struct worker *worker, struct wsrt_fork *fork)
 		if (!end)
 			end = now + worker->pool->config.spin_ns;
 		if (now >= end)
-			sleep_until_done(worker, fork);
+			rest(worker, fork);
 		worker_rest(worker, step++);
 	}
 }
@@ -242,20 +331,23 @@ static void grant(struct worker *worker)
 		return;
 	fork_prepare(worker);
 	deque_make_room(&worker->deque); /* there is: it forgets the wish */
-	fork_publish(worker);
+	publish_prepared(worker);
 }
 
-/* A fork that is not private: it was published, or ran at once. */
-static bool join_published(struct worker *worker, struct wsrt_fork *fork)
+/* A fork that ran at once, or else is the newest of the list: public, or
+ * stolen. False when it has run. */
+static bool settle(struct worker *worker, struct wsrt_fork *fork)
 {
 	uint32_t state = state_of(fork);
 
 	if (state == FORK_FORKED && take_back(worker, fork))
 		return true;
-	if (state != FORK_DONE)
-		wait(worker, fork);
-	else if (!fork->thief)
+	if (state == FORK_DONE && !fork->thief) {
 		worker->inline_forks--;
+		return false;
+	}
+	wait(worker, fork);
+	worker->forks = fork->older;
 	return false;
 }
 
@@ -268,9 +360,34 @@ int wsrt_join_slow(struct wsrt_worker *end, struct wsrt_fork *fork)
 		return true;
 	}
 
-	bool found = join_published(worker, fork);
+	bool found = settle(worker, fork);
 
 	if (worker->inline_forks)
 		fork_publish(worker);
+	if (!found && fork->error)
+		wsrt_fail(fork->error, "a fork failed");
 	return found;
+}
+
+void fork_abandon(struct worker *worker, struct wsrt_fork *outside,
+		  unsigned inline_outside)
+{
+	struct wsrt_worker *end = &worker->deque.end;
+
+	end->bottom = end->floor;
+	while (worker->forks != outside) {
+		struct wsrt_fork *fork = worker->forks;
+
+		/* What settling took back with it is dropped as well. */
+		settle(worker, fork);
+		end->bottom = end->floor;
+	}
+	worker->inline_forks = inline_outside;
+}
+
+void fork_forget(struct worker *worker)
+{
+	worker->deque.end.bottom = worker->deque.end.floor;
+	worker->forks = NULL;
+	worker->inline_forks = 0;
 }

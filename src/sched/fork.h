@@ -7,8 +7,22 @@
 
 struct worker;
 
-/* Before anything private may become public. */
+struct wsrt_fork;
+
+/* Right before what is private becomes public. */
 void fork_prepare(struct worker *worker);
+
+/* Takes the newest word of the own deque, nothing there being private. */
+uintptr_t fork_pop(struct worker *worker);
+
+/* Drops all forks that were not joined, or waits for those that run elsewhere,
+ * down to @outside, of
+ * which @inline_outside ran at once. */
+void fork_abandon(struct worker *worker, struct wsrt_fork *outside,
+		  unsigned inline_outside);
+
+/* The same when the stack they were on is gone. */
+void fork_forget(struct worker *worker);
 
 /* Lets thieves take all that was forked, and wakes one if need be. */
 void fork_publish(struct worker *worker);

@@ -27,6 +27,7 @@ static void after_fork_parent(void)
 static void disown(struct wsrt_pool *pool)
 {
 	atomic_store_explicit(&pool->owner_dead, true, memory_order_relaxed);
+	atomic_store_explicit(&pool->closing, true, memory_order_relaxed);
 	pool_close_shards(pool);
 }
 

@@ -19,6 +19,8 @@
 #include "os/futex.h"
 #include "os/rcu.h"
 #include "os/thread.h"
+#include "sched/guest.h"
+#include "sched/permits.h"
 #include "sched/pool.h"
 
 #define SPIN_NS_DEFAULT 20000u
@@ -44,6 +46,7 @@ static int env_workers(uint32_t *ret_count)
 static int check_config(const struct wsrt_pool_config *config)
 {
 	if (config->worker_count > WSRT_WORKERS_MAX ||
+	    config->thread_max > WSRT_THREADS_MAX ||
 	    config->spin_ns > NS_PER_SECOND ||
 	    (unsigned)config->on_full > WSRT_FULL_BLOCK ||
 	    (unsigned)config->order > WSRT_ORDER_FIFO ||
@@ -74,19 +77,17 @@ static int read_config(struct wsrt_pool *pool,
 			wsrt_topology_worker_count(pool->topology);
 	if (pool->config.worker_count > WSRT_WORKERS_MAX)
 		pool->config.worker_count = WSRT_WORKERS_MAX;
+	if (!pool->config.thread_max)
+		pool->config.thread_max =
+			2 * pool->config.worker_count + SPARES_DEFAULT;
+	if (pool->config.thread_max < pool->config.worker_count)
+		return -EINVAL;
 	if (!pool->config.spin_ns)
 		pool->config.spin_ns = SPIN_NS_DEFAULT;
 	snprintf(pool->name, sizeof pool->name, "%s",
 		 pool->config.name ? pool->config.name : "wsrt");
 	pool->config.name = pool->name;
 	return 0;
-}
-
-/* Where to put what belongs to a node; anywhere when there is but one. */
-static int memory_node(const struct wsrt_pool *pool, unsigned node)
-{
-	return pool->topology->node_count > 1 ? pool->topology->node_ids[node]
-					      : -1;
 }
 
 static int add_nodes(struct wsrt_pool *pool)
@@ -97,8 +98,8 @@ static int add_nodes(struct wsrt_pool *pool)
 	if (!pool->nodes)
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++) {
-		struct node *node =
-			os_alloc_on_node(sizeof *node, memory_node(pool, i));
+		struct node *node = os_alloc_on_node(sizeof *node,
+						     pool_memory_node(pool, i));
 
 		if (!node)
 			return -ENOMEM;
@@ -112,35 +113,6 @@ static int add_nodes(struct wsrt_pool *pool)
 	return 0;
 }
 
-static int add_worker(struct wsrt_pool *pool, unsigned index)
-{
-	unsigned node = pool->topology->cpus[pool->cpus[index]].node;
-	struct worker *worker =
-		os_alloc_on_node(sizeof *worker, memory_node(pool, node));
-
-	if (!worker)
-		return -ENOMEM;
-	pool->workers[index] = worker;
-	pool->worker_count = index + 1;
-	worker->pool = pool;
-	worker->index = index;
-	worker->node = node;
-	worker->random = index + 1;
-	worker->patience_ns = pool->config.spin_ns;
-	idle_add(&pool->idle, &worker->parker, node);
-
-	int error = victims_init(&worker->victims, pool->topology, pool->cpus,
-				 pool->config.worker_count, index);
-
-	if (error)
-		return error;
-	worker->last_victims = calloc(worker->victims.tier_count + 1,
-				      sizeof *worker->last_victims);
-	if (!worker->last_victims)
-		return -ENOMEM;
-	return deque_init(&worker->deque);
-}
-
 static int init_idle(struct wsrt_pool *pool)
 {
 	unsigned count = pool->config.worker_count;
@@ -151,11 +123,22 @@ static int init_idle(struct wsrt_pool *pool)
 	for (unsigned i = 0; i < count; i++)
 		nodes[i] = pool->topology->cpus[pool->cpus[i]].node;
 
-	int error = idle_init(&pool->idle, nodes, count,
-			      pool->topology->node_count);
+	int error =
+		idle_init(&pool->idle, nodes, count, pool->topology->node_count,
+			  pool->config.thread_max - count);
 
 	free(nodes);
 	return error;
+}
+
+static int add_worker(struct wsrt_pool *pool, unsigned index)
+{
+	struct worker *worker = worker_add(pool, index);
+
+	if (!worker)
+		return -ENOMEM;
+	idle_add(&pool->idle, &worker->parker, worker->node);
+	return 0;
 }
 
 static int add_workers(struct wsrt_pool *pool)
@@ -163,23 +146,17 @@ static int add_workers(struct wsrt_pool *pool)
 	unsigned count = pool->config.worker_count;
 	int error;
 
+	pool->slot_max = pool->config.thread_max + GUESTS_MAX;
 	pool->cpus = calloc(count, sizeof *pool->cpus);
-	pool->workers = calloc(count, sizeof(struct worker *));
+	pool->workers = calloc(pool->slot_max, sizeof(struct worker *));
 	if (!pool->cpus || !pool->workers)
 		return -ENOMEM;
 	topology_place(pool->topology, count, pool->cpus);
 	error = init_idle(pool);
 	for (unsigned i = 0; i < count && !error; i++)
 		error = add_worker(pool, i);
+	pool->worker_count = count;
 	return error;
-}
-
-static void free_worker(struct worker *worker)
-{
-	victims_fini(&worker->victims);
-	free(worker->last_victims);
-	deque_fini(&worker->deque);
-	os_free(worker);
 }
 
 static void free_node(struct node *node)
@@ -192,8 +169,8 @@ static void free_node(struct node *node)
 /* Of a pool without threads, however far it was built. */
 static void free_pool(struct wsrt_pool *pool)
 {
-	for (unsigned i = 0; i < pool->worker_count; i++)
-		free_worker(pool->workers[i]);
+	for (unsigned i = 0; i < pool_slots(pool); i++)
+		worker_free(pool->workers[i]);
 	for (unsigned i = 0; i < pool->node_count; i++)
 		free_node(pool->nodes[i]);
 	idle_fini(&pool->idle);
@@ -202,6 +179,7 @@ static void free_pool(struct wsrt_pool *pool)
 	free(pool->cpus);
 	wsrt_topology_destroy(pool->topology);
 	pthread_mutex_destroy(&pool->lock);
+	pthread_mutex_destroy(&pool->permit_lock);
 	os_free(pool);
 }
 
@@ -212,6 +190,13 @@ void pool_tell_quiet(struct wsrt_pool *pool)
 	os_futex_wake(&pool->quiet_word, INT_MAX);
 }
 
+static void join(struct worker *worker)
+{
+	if (worker->started)
+		pthread_join(worker->thread, NULL);
+	worker->started = false;
+}
+
 /* Tells all workers to leave once they find no work, and waits for them. */
 static void stop_workers(struct wsrt_pool *pool)
 {
@@ -219,26 +204,23 @@ static void stop_workers(struct wsrt_pool *pool)
 	atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
 	/* Whoever else waits for quiet will not see it any more. */
 	pool_tell_quiet(pool);
+	permits_enable_all(pool);
 	while (idle_wake(&pool->idle, 0))
 		;
-	while (pool->running > 0)
-		pthread_join(pool->workers[--pool->running]->thread, NULL);
+	for (unsigned i = 0; i < pool_slots(pool); i++)
+		join(pool->workers[i]);
 }
 
 static int start_workers(struct wsrt_pool *pool)
 {
 	for (unsigned i = 0; i < pool->worker_count; i++) {
-		struct worker *worker = pool->workers[i];
-		int error = os_thread_start(&worker->thread,
-					    pool->config.stack_bytes,
-					    worker_main, worker);
+		int error = worker_start(pool->workers[i]);
 
 		if (error) {
 			pool_close_shards(pool); /* hooks may know the pool */
 			stop_workers(pool);
 			return error;
 		}
-		pool->running = i + 1;
 	}
 	return 0;
 }
@@ -260,6 +242,10 @@ static int start(struct wsrt_pool *pool)
 
 	if (error)
 		return error;
+	atomic_store_explicit(&pool->permits,
+			      pool->worker_count * PERMIT_ENABLED,
+			      memory_order_relaxed);
+	pool->thread_count = pool->worker_count;
 	error = lives_add(pool);
 	if (error)
 		goto put;
@@ -285,6 +271,7 @@ int wsrt_pool_create(const struct wsrt_pool_config *config,
 	if (!pool)
 		return -ENOMEM;
 	pthread_mutex_init(&pool->lock, NULL);
+	pthread_mutex_init(&pool->permit_lock, NULL);
 
 	int error = build(pool, config);
 
@@ -298,13 +285,29 @@ int wsrt_pool_create(const struct wsrt_pool_config *config,
 	return 0;
 }
 
-/* Whether all work is done. Exact once closing. */
+/*
+ * Whether all work is done. Exact once closing: who is awake would have to
+ * fall asleep, which counts, for the same numbers to come up again. A worker
+ * that has just retired may have left tasks behind.
+ */
 static bool quiet(struct wsrt_pool *pool)
 {
 	uint64_t before = idle_counts(&pool->idle);
+	/* Seq_cst: pairs with change() in permits.c. */
+	uint32_t permits =
+		atomic_load_explicit(&pool->permits, memory_order_seq_cst);
 
-	return idle_sleepers(before) == pool->worker_count &&
-	       pool_drained(pool) && idle_counts(&pool->idle) == before;
+	return !permits_blocked(permits) && !guests_inside(pool) &&
+	       idle_sleepers(before) == permits_enabled(permits) &&
+	       !worker_look(pool) && idle_counts(&pool->idle) == before;
+}
+
+void pool_check_quiet(struct wsrt_pool *pool)
+{
+	/* (Q) Seq_cst: pairs with (C) in close_pool(): either it sees
+	 * us all asleep, or we see that it waits. */
+	if (atomic_load_explicit(&pool->closing, memory_order_seq_cst))
+		pool_tell_quiet(pool);
 }
 
 static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
@@ -313,7 +316,7 @@ static void close_pool(struct wsrt_pool *pool, enum wsrt_shutdown mode)
 		atomic_store_explicit(&pool->task_status, -ECANCELED,
 				      memory_order_relaxed);
 	pool_close_shards(pool);
-	/* (C) Seq_cst: pairs with (Q) in tell_quiet(). */
+	/* (C) Seq_cst: pairs with (Q) in pool_check_quiet(). */
 	atomic_store_explicit(&pool->closing, true, memory_order_seq_cst);
 	/* Producers asleep for want of room learn that there is none. */
 	submit_room_made(pool);

@@ -17,6 +17,8 @@
 #include "topology/victims.h"
 
 #define PRIORITY_COUNT 3u
+#define SPARES_DEFAULT 256u /* and one for each worker */
+#define GUESTS_MAX 64u
 
 /* Most words taken at once from the injector or a near victim; a far one. */
 #define BATCH_NEAR 32u
@@ -34,7 +36,10 @@ struct counters {
 	_Atomic uint64_t searches;
 	_Atomic uint64_t parks;
 	_Atomic uint64_t wakes;
+	_Atomic uint64_t failed;
 	_Atomic(const struct wsrt_task *) running;
+	_Atomic uint32_t waiting; /* enum wsrt_waiting */
+	_Atomic(const void *) waiting_for;
 };
 
 static inline void count_add(_Atomic uint64_t *counter, uint64_t more)
@@ -50,17 +55,30 @@ struct worker {
 
 	_Alignas(CACHE_PAIR) struct wsrt_pool *pool; /* I */
 	unsigned index, node;			     /* I */
-	struct victims victims;			     /* I */
-	unsigned *last_victims; /* O for each tier: whom it robbed last */
-	uint64_t random;	/* O */
-	uint32_t patience_ns;	/* O how long to search */
-	unsigned picks;		/* O since the last fair one */
-	unsigned inline_forks;	/* O run at once, and not joined yet */
-	unsigned fair_turns;	/* O fair picks so far */
-	bool leaving;		/* O runs no task any more */
-	struct call *call;	/* O innermost of those under way */
+	unsigned home;		   /* I the worker that it is placed like */
+	struct victims victims;	   /* I */
+	unsigned *last_victims;	   /* O for each tier: whom it robbed last */
+	uint64_t random;	   /* O */
+	uint32_t patience_ns;	   /* O how long to search */
+	unsigned picks;		   /* O since the last fair one */
+	unsigned inline_forks;	   /* O run at once, and not joined yet */
+	unsigned fair_turns;	   /* O fair picks so far */
+	bool working;		   /* O runs tasks: is in no hook */
+	bool leaving;		   /* O runs no task any more */
+	bool spare;		   /* I sleeps at first */
+	bool blocked;		   /* O has handed over its permit */
+	struct call *call;	   /* O innermost of those under way */
+	struct boundary *boundary; /* O where a failure goes */
+	struct wsrt_cleanup *cleanups; /* O newest */
+	struct wsrt_fork *forks;       /* O newest published and not joined */
+	struct worker *outer; /* O of a guest: what its thread was before */
 	struct counters counts;
-	pthread_t thread; /* I */
+	pthread_t thread;   /* I, but when a task ended its thread */
+	pthread_t ended;    /* the thread before, to be joined by this one */
+	bool replaces;	    /* there was one */
+	bool started;	    /* L of the pool's lock: to be joined */
+	_Atomic bool taken; /* A a guest is in */
+	struct worker *next_retired; /* L of the pool's permit_lock */
 
 	struct parker parker;
 };
@@ -77,13 +95,24 @@ struct wsrt_pool {
 	_Atomic uint32_t priorities_used;  /* A bits that only get set */
 	struct wsrt_pool_config config;	   /* I with defaults filled in */
 	unsigned worker_count, node_count; /* I */
-	struct worker **workers;	   /* I */
+	unsigned slot_max;		   /* I length of workers */
+	_Atomic unsigned slot_count;	   /* A how many there are by now */
+	_Atomic uint32_t permits;	   /* A enabled 16 | blocked 16 */
+	struct worker **workers;	   /* each set before slot_count */
 	struct node **nodes;		   /* I */
 	struct wsrt_topology *topology;	   /* I */
 	unsigned *cpus;			   /* I of each worker */
 	char name[16];			   /* I */
 
 	struct idle_set idle;
+
+	/* Who may run: permits.h. */
+	pthread_mutex_t permit_lock;
+	struct worker *retired;	  /* L of permit_lock */
+	unsigned thread_count;	  /* L of permit_lock: but guests' */
+	struct worker *unstarted; /* L its thread could not be started */
+	struct worker *guests[GUESTS_MAX]; /* L */
+	_Atomic unsigned guest_count;	   /* A how many of these there are */
 
 	/* Producers asleep for want of capacity. */
 	_Alignas(CACHE_PAIR) _Atomic uint32_t full_waiters;
@@ -95,8 +124,7 @@ struct wsrt_pool {
 	_Atomic bool owner_dead;     /* A the fork of a process that had it */
 	_Atomic uint32_t quiet_word; /* A changes when all fell asleep */
 	_Atomic uint32_t pin_failures;
-	pthread_mutex_t lock;
-	unsigned running; /* L threads started and not joined */
+	pthread_mutex_t lock; /* who joins the threads */
 
 	struct wsrt_pool *next; /* L of the list of pools */
 };
@@ -106,6 +134,10 @@ extern _Thread_local struct worker *worker_self;
 
 /* worker.c */
 void *worker_main(void *argument);
+/* Whether a queue holds something that a worker could take, now or soon. */
+bool worker_look(struct wsrt_pool *pool);
+/* Runs any one task, though not a fork, inside the running one. */
+bool worker_help(struct worker *worker);
 /* A rest between looks for work: longer from step to step, up to a limit. */
 void worker_rest(struct worker *worker, unsigned step);
 
@@ -121,7 +153,25 @@ bool pool_drained(struct wsrt_pool *pool);
 /* no submit from outside succeeds from now on. */
 void pool_close_shards(struct wsrt_pool *pool);
 
-/* pool.c: wakes those who wait for the pool to fall quiet. */
+static inline unsigned pool_slots(const struct wsrt_pool *pool)
+{
+	/* Acquire: pairs with the release in worker_add(). */
+	return atomic_load_explicit(&pool->slot_count, memory_order_acquire);
+}
+
+/*
+ * slots.c: adds a worker that is like worker @home, its node apart. NULL when
+ * there is no memory or no room. One thread at a time.
+ */
+/* Where to put what belongs to a node; anywhere when there is but one. */
+int pool_memory_node(const struct wsrt_pool *pool, unsigned node);
+struct worker *worker_add(struct wsrt_pool *pool, unsigned home);
+void worker_free(struct worker *worker);
+int worker_start(struct worker *worker);
+
+/* pool.c: tells who waits for the pool to fall quiet, if it has. */
+void pool_check_quiet(struct wsrt_pool *pool);
+/* Wakes those who wait for the pool to fall quiet. */
 void pool_tell_quiet(struct wsrt_pool *pool);
 
 /* lives.c: all pools of the process, for fork(). */

@@ -19,6 +19,7 @@
 #include "os/thread.h"
 #include "sched/call.h"
 #include "sched/fork.h"
+#include "sched/permits.h"
 #include "sched/pool.h"
 
 /*
@@ -59,7 +60,17 @@ static void run(struct worker *worker, uintptr_t word)
 
 void worker_run_nested(struct worker *worker, uintptr_t word)
 {
-	run(worker, word);
+	const struct wsrt_task *outer = atomic_load_explicit(
+		&worker->counts.running, memory_order_relaxed);
+	struct boundary boundary;
+
+	fork_publish(worker); /* what is private above is the inner task's */
+	boundary_enter(worker, &boundary);
+	if (setjmp(boundary.env) == 0)
+		run(worker, word);
+	boundary_leave(worker, &boundary);
+	atomic_store_explicit(&worker->counts.running, outer,
+			      memory_order_relaxed);
 }
 
 /*
@@ -236,6 +247,21 @@ static uintptr_t take_far_injected(struct worker *worker)
 	return word;
 }
 
+/* Spare workers and guests, and for these the worker they are placed like. */
+static uintptr_t steal_from_others(struct worker *worker, bool *ret_retry)
+{
+	unsigned count = pool_slots(worker->pool);
+	uintptr_t word = 0;
+
+	if (worker->home != worker->index)
+		word = steal_from(worker, worker->home, WSRT_TIER_L3,
+				  ret_retry);
+	for (unsigned i = worker->pool->worker_count; i < count && !word; i++)
+		if (i != worker->index)
+			word = steal_from(worker, i, WSRT_TIER_NODE, ret_retry);
+	return word;
+}
+
 static uintptr_t steal_near_to_far(struct worker *worker, bool *ret_retry)
 {
 	struct victims *victims = &worker->victims;
@@ -252,6 +278,8 @@ static uintptr_t steal_near_to_far(struct worker *worker, bool *ret_retry)
 	}
 	if (!word && !far)
 		word = take_far_injected(worker);
+	if (!word)
+		word = steal_from_others(worker, ret_retry);
 	return word;
 }
 
@@ -331,29 +359,17 @@ static uintptr_t search(struct worker *worker)
 	}
 }
 
-/* Whether a queue holds something that a worker could take, now or soon. */
-static bool look(struct wsrt_pool *pool)
+bool worker_look(struct wsrt_pool *pool)
 {
+	unsigned count = pool_slots(pool);
 	bool found = false;
 
 	if (!pool_drained(pool))
 		return true;
 	/* No early end: whoever has nothing public is asked for more. */
-	for (unsigned i = 0; i < pool->worker_count; i++)
+	for (unsigned i = 0; i < count; i++)
 		found |= deque_look(&pool->workers[i]->deque);
 	return found;
-}
-
-/* Somebody waits for the pool to fall quiet: tell, now that all sleep. */
-static void tell_quiet(struct wsrt_pool *pool)
-{
-	if (idle_sleepers(idle_counts(&pool->idle)) != pool->worker_count)
-		return;
-	/* (Q) Seq_cst: pairs with (C) in close_pool(): either it sees
-	 * us all asleep, or we see that it waits. */
-	if (!atomic_load_explicit(&pool->closing, memory_order_seq_cst))
-		return;
-	pool_tell_quiet(pool);
 }
 
 /*
@@ -384,21 +400,21 @@ static bool park(struct worker *worker, bool searching)
 	deque_trim(&worker->deque, true);
 	bool last = idle_fall_asleep(&pool->idle, &worker->parker, searching);
 
-	if (stopping(worker) || (last && look(pool))) {
+	if (stopping(worker) || (last && worker_look(pool))) {
 		idle_get_up(&pool->idle, &worker->parker);
 		return false;
 	}
 	if (last)
-		tell_quiet(pool);
+		pool_check_quiet(pool);
 	sleep_and_learn(worker);
 	return true;
 }
 
 /* Finds work or sleeps until there is some; 0 when it is time to leave. */
-static uintptr_t find(struct worker *worker)
+static uintptr_t find(struct worker *worker, bool searching)
 {
 	struct wsrt_pool *pool = worker->pool;
-	bool searching = idle_search_begin(&pool->idle), slept = true;
+	bool slept = true;
 	uintptr_t word = 0;
 
 	count_add(&worker->counts.searches, 1);
@@ -415,7 +431,7 @@ static uintptr_t find(struct worker *worker)
 		slept = park(worker, searching);
 		searching = true;
 	}
-	if (searching && idle_search_end(&pool->idle) && look(pool))
+	if (searching && idle_search_end(&pool->idle) && worker_look(pool))
 		pool_notify(pool, worker->node);
 	return word;
 }
@@ -428,26 +444,81 @@ static void tend(struct worker *worker)
 		deque_trim(&worker->deque, false);
 }
 
+static uintptr_t next(struct worker *worker)
+{
+	struct wsrt_pool *pool = worker->pool;
+
+	if (__builtin_expect(permits_surplus(pool), 0) &&
+	    permits_retire(worker))
+		return find(worker, true);
+
+	uintptr_t word = pick(worker);
+
+	if (word)
+		return word;
+	tend(worker);
+	return find(worker, idle_search_begin(&pool->idle));
+}
+
+static void run_all(struct worker *worker)
+{
+	uintptr_t word;
+
+	while ((word = next(worker)))
+		run(worker, word);
+}
+
 static void work(struct worker *worker)
 {
-	for (;;) {
-		uintptr_t word = pick(worker);
+	struct boundary boundary;
 
-		if (!word) {
-			tend(worker);
-			word = find(worker);
-		}
+	boundary_enter(worker, &boundary);
+	/* Who is spare has its first task found by whoever woke it. */
+	if (setjmp(boundary.env) == 0 && worker->spare) {
+		idle_sleep(&worker->parker);
+		worker->spare = false;
+
+		uintptr_t word = find(worker, true);
+
 		if (!word)
-			return;
+			goto out;
 		run(worker, word);
 	}
+	run_all(worker);
+out:
+	boundary_leave(worker, &boundary);
+}
+
+/* Own tasks, the injector's, anyone's; no forks of the own deque: they may
+ * belong to the pieces of a loop whose body waits below. */
+static uintptr_t take_any(struct worker *worker)
+{
+	unsigned count = pool_slots(worker->pool);
+	uintptr_t word = 0;
+
+	for (unsigned p = 0; p < PRIORITY_COUNT && !word; p++)
+		word = take_one(worker, (enum wsrt_priority)p);
+	for (unsigned i = 0; i < count && !word; i++)
+		if (deque_steal(&worker->pool->workers[i]->deque, &word, 1) <=
+		    0)
+			word = 0;
+	return word;
+}
+
+bool worker_help(struct worker *worker)
+{
+	uintptr_t word = take_any(worker);
+
+	if (word)
+		worker_run_nested(worker, word);
+	return word != 0;
 }
 
 static void pin(struct worker *worker)
 {
 	struct wsrt_pool *pool = worker->pool;
 	const struct wsrt_topology *topology = pool->topology;
-	unsigned own = pool->cpus[worker->index], count = 0;
+	unsigned own = pool->cpus[worker->home], count = 0;
 	int *ids;
 
 	if (pool->config.pin == WSRT_PIN_NONE)
@@ -463,21 +534,68 @@ static void pin(struct worker *worker)
 	free(ids);
 }
 
+static void worker_live(struct worker *worker);
+
+static void hook(struct worker *worker,
+		 void (*call)(void *hook_arg, uint32_t worker_index))
+{
+	if (call)
+		call(worker->pool->config.hook_arg, worker->index);
+}
+
+/* Without another thread to be had. */
+static void resume(struct worker *worker)
+{
+	worker->replaces = false;
+	worker->started = true;
+	worker->thread = pthread_self();
+	worker_live(worker);
+}
+
+/*
+ * The end of a worker's thread: the pool's, or that of a task which ended its
+ * thread. Then the worker gets another one; if there is none to be had, this
+ * one goes on where it stands.
+ */
+static void end_thread(struct worker **argument)
+{
+	struct worker *worker = *argument;
+	struct wsrt_pool *pool = worker->pool;
+	bool done = !worker->working;
+
+	worker->working = false;
+	worker->leaving = true;
+	hook(worker, pool->config.worker_stop);
+	worker_self = NULL;
+	if (done)
+		return;
+	worker_reset(worker);
+	worker->leaving = false;
+	worker->ended = pthread_self();
+	worker->replaces = true;
+	if (worker_start(worker))
+		resume(worker);
+}
+
+static void worker_live(struct worker *worker)
+{
+	struct worker *ending __attribute__((cleanup(end_thread))) = worker;
+
+	worker_self = worker;
+	hook(worker, worker->pool->config.worker_start);
+	worker->working = true;
+	work(worker);
+	worker->working = false;
+}
+
 void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
-	struct wsrt_pool *pool = worker->pool;
-	struct wsrt_pool_config *config = &pool->config;
 
-	os_thread_name(pool->name, worker->index);
+	os_thread_name(worker->pool->name, worker->index);
+	if (worker->replaces)
+		pthread_join(worker->ended, NULL);
 	pin(worker);
-	worker_self = worker;
-	if (config->worker_start)
-		config->worker_start(config->hook_arg, worker->index);
-	work(worker);
-	worker->leaving = true;
-	if (config->worker_stop)
-		config->worker_stop(config->hook_arg, worker->index);
-	worker_self = NULL;
+	worker_live(worker);
 	return NULL;
 }

@@ -43,7 +43,8 @@ static void play(unsigned thread)
 	} else if (thread == 2) {
 		worker_self = &workers[0];
 		for (unsigned i = 0; i < TASKS; i++)
-			run(worker_self, find(worker_self));
+			run(worker_self,
+			    find(worker_self, idle_search_begin(&pool.idle)));
 	}
 }
 

@@ -28,7 +28,7 @@ static void play(unsigned thread)
 		return;
 	}
 	worker_self = &workers[0];
-	run(worker_self, find(worker_self));
+	run(worker_self, find(worker_self, idle_search_begin(&pool.idle)));
 }
 
 static void check(void)

@@ -27,7 +27,8 @@ static void play(unsigned thread)
 		task.run = run_item;
 		assert(wsrt_pool_submit(&pool, &task, NULL) == 0);
 	} else {
-		run(worker_self, find(worker_self));
+		run(worker_self,
+		    find(worker_self, idle_search_begin(&pool.idle)));
 	}
 }
 

@@ -18,7 +18,7 @@ static void setup(void)
 	static const unsigned nodes[WORKERS];
 
 	stopping = false;
-	assert(idle_init(&set, nodes, WORKERS, 1) == 0);
+	assert(idle_init(&set, nodes, WORKERS, 1, 0) == 0);
 	for (unsigned i = 0; i < WORKERS; i++)
 		idle_add(&set, &parkers[i], 0);
 }

@@ -39,10 +39,75 @@ static void model_get_up(struct idle_set *set, struct parker *parker)
 
 #define WORKERS_MAX 3u
 
-/* Of src/sched/pool.c, which is not here: nobody waits for the pool to end. */
-void pool_tell_quiet(struct wsrt_pool *quiet)
+/*
+ * Of src/sched what is not here: nobody waits for the pool to end, no task
+ * fails, and there are no spare workers.
+ */
+void pool_check_quiet(struct wsrt_pool *quiet)
 {
 	(void)quiet;
+}
+
+int wait_begin(enum wait_kind kind, const void *object)
+{
+	(void)kind;
+	(void)object;
+	return 0;
+}
+
+void wait_end(void)
+{
+}
+
+void call_enter(struct call *call)
+{
+	(void)call;
+}
+
+void call_leave(struct call *call)
+{
+	call->left = true;
+}
+
+void call_scope_end(struct call *call)
+{
+	assert(call->left);
+}
+
+void boundary_enter(struct worker *worker, struct boundary *boundary)
+{
+	(void)worker;
+	(void)boundary;
+}
+
+void boundary_leave(struct worker *worker, struct boundary *boundary)
+{
+	(void)worker;
+	(void)boundary;
+}
+
+void worker_reset(struct worker *worker)
+{
+	(void)worker;
+}
+
+int worker_start(struct worker *worker)
+{
+	(void)worker;
+	return -EAGAIN;
+}
+
+bool permits_retire(struct worker *worker)
+{
+	(void)worker;
+	return false;
+}
+
+int wsrt_fail(int code, const char *why)
+{
+	(void)why;
+	assert(code == 0);
+	return code;
 }
 
 static struct wsrt_pool pool;
@@ -77,12 +142,13 @@ static void worker_setup(unsigned index, unsigned count)
 static void pool_setup(unsigned worker_count)
 {
 	pool.worker_count = worker_count;
+	atomic_init(&pool.slot_count, worker_count);
 	pool.node_count = 1;
 	pool.workers = worker_list;
 	pool.nodes = node_list;
 	for (unsigned i = 0; i < PRIORITY_COUNT; i++)
 		assert(injector_init(&node.shards[i], 0, 0) == 0);
-	assert(idle_init(&pool.idle, worker_nodes, worker_count, 1) == 0);
+	assert(idle_init(&pool.idle, worker_nodes, worker_count, 1, 0) == 0);
 	for (unsigned i = 0; i < worker_count; i++)
 		worker_setup(i, worker_count);
 }

@@ -34,7 +34,7 @@ void *__wrap_calloc(size_t count, size_t size)
 
 static void set_up(const unsigned *nodes, unsigned workers, unsigned node_count)
 {
-	ck_assert_int_eq(idle_init(&set, nodes, workers, node_count), 0);
+	ck_assert_int_eq(idle_init(&set, nodes, workers, node_count, 0), 0);
 	for (unsigned i = 0; i < workers; i++)
 		idle_add(&set, &parkers[i], nodes[i]);
 }
@@ -240,7 +240,7 @@ START_TEST(init_without_memory_fails_cleanly)
 
 	for (int after = 0; after < 3; after++) {
 		fail_after = after;
-		ck_assert_int_eq(idle_init(&set, nodes, 2, 1), -ENOMEM);
+		ck_assert_int_eq(idle_init(&set, nodes, 2, 1, 0), -ENOMEM);
 		fail_after = -1;
 		/* Whoever builds a pool frees all of it when a part fails. */
 		idle_fini(&set);
