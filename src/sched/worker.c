@@ -288,6 +288,10 @@ static uintptr_t search_round(struct worker *worker, bool *ret_retry)
 	uintptr_t word = take_priority(worker, WSRT_PRIORITY_HIGH);
 
 	*ret_retry = false;
+	/* Who had retired may still have some. All that follows needs its
+	 * deque empty. */
+	if (!word)
+		word = pop_own(worker);
 	if (!word)
 		word = take_injected(worker, worker->node, WSRT_PRIORITY_NORMAL,
 				     BATCH_NEAR);
