@@ -20,9 +20,9 @@ struct wsrt_task;
  *	what it had queued: release what the task owns, and return.
  *
  * Called exactly once for each submit that returned success, on a worker. It
- * must return: a task that ends its thread, by pthread_exit() say, takes the
- * worker with it, and the pool will wait for it. A child that it forks must
- * _exit() or exec.
+ * may leave by wsrt_fail(). If it ends its thread, by pthread_exit(), it has
+ * failed as well, and its worker goes on with another thread; what it has forked
+ * must be joined before. A child that it forks must _exit() or exec.
  */
 typedef void wsrt_task_fn(struct wsrt_task *task, int status);
 

@@ -114,7 +114,7 @@ static bool clear_bit(struct idle_set *set, unsigned bit)
 	uint64_t mask = 1ull << bit % BITS;
 	_Atomic uint64_t *word = &set->words[bit / BITS].asleep;
 
-	/* Acq_rel: pairs with (Z) in idle_fall_asleep(): the parker was PARKED
+	/* Acq_rel: pairs with (Z) in add_sleeper(): the parker was PARKED
 	 * before the bit was set, and must not be NOTIFIED before that. */
 	return atomic_fetch_and_explicit(word, ~mask, memory_order_acq_rel) &
 	       mask;

@@ -115,7 +115,7 @@ static inline unsigned idle_searchers(uint64_t counts)
 
 static inline uint64_t idle_counts(struct idle_set *set)
 {
-	/* (2) Pairs with (3) in idle_fall_asleep(). */
+	/* (2) Pairs with (3) in add_sleeper(). */
 	return atomic_load_explicit(&set->counts, memory_order_seq_cst);
 }
 

@@ -243,7 +243,7 @@ static bool take_back(struct worker *worker, const struct wsrt_fork *fork)
 
 static uint32_t state_of(const struct wsrt_fork *fork)
 {
-	/* (J) Acquire: pairs with (D) in fork_run_stolen(). */
+	/* (J) Acquire: pairs with (D) in finish(). */
 	return __atomic_load_n(&fork->state, __ATOMIC_ACQUIRE);
 }
 
@@ -269,7 +269,7 @@ static void sleep_until_done(struct worker *worker, struct wsrt_fork *fork)
 
 	parker_prepare(&worker->parker);
 	/*
-	 * (A) Release: pairs with (D) in fork_run_stolen(), which wakes the
+	 * (A) Release: pairs with (D) in finish(), which wakes the
 	 * parker. Fails when it is DONE, or not yet marked STOLEN.
 	 */
 	if (__atomic_compare_exchange_n(&fork->state, &state, FORK_AWAITED,
