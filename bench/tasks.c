@@ -10,7 +10,7 @@
 
 _Thread_local struct bench_counter *bench_counter;
 
-static struct bench_counter counters[WSRT_WORKERS_MAX];
+static struct bench_counter counters[WSRT_THREADS_MAX + 64];
 
 /* The pool's start hook, on the worker itself. */
 static void worker_start(void *hook_arg, uint32_t worker_index)

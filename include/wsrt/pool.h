@@ -72,7 +72,8 @@ struct wsrt_pool_config {
 	 * in the kernel's 15 bytes. Default "wsrt". Copied. */
 	const char *name;
 	/** Called on each worker thread before its first task and after its
-	 * last, with @hook_arg. */
+	 * last, with @hook_arg. Workers that were added later, because others
+	 * wait, have indices from worker_count on, below @thread_max and 64. */
 	void (*worker_start)(void *hook_arg, uint32_t worker_index);
 	void (*worker_stop)(void *hook_arg, uint32_t worker_index);
 	void *hook_arg;
