@@ -583,7 +583,8 @@ static void end_thread(struct worker **argument)
 
 static void worker_live(struct worker *worker)
 {
-	struct worker *ending __attribute__((cleanup(end_thread))) = worker;
+	struct worker *ending __attribute__((cleanup(end_thread), unused)) =
+		worker;
 
 	worker_self = worker;
 	hook(worker, worker->pool->config.worker_start);
